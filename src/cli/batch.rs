@@ -1,6 +1,5 @@
 //! `enqueue --batch`: one JSON object a line.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::{self, Read};
@@ -16,10 +15,9 @@ use super::args::Global;
 use super::error::{CliError, ExitStatus};
 use super::locate;
 use super::options::JobOptions;
-use super::plan::{EnqueueRequest, Planner};
+use super::plan::{Plan, Planner};
 use crate::clock;
 use crate::model::JobDefinition;
-use crate::store::NewJob;
 use crate::text::counted;
 use crate::view::terminal::Bar;
 
@@ -29,25 +27,9 @@ const MAX_DESCRIBED: usize = 20;
 /// The number of different definitions that are kept for later lines to share.
 const MAX_SHARED: usize = 16;
 
-/// The lines that the jobs of a call come from, which errors name.
-#[derive(Default)]
-pub struct Lines {
-    source: String,
-    /// The line of each job, by the index of the job.
-    numbers: BTreeMap<usize, usize>,
-}
-
-impl Lines {
-    /// The place of this job, in front of what is said of it; empty for a job that no line has named.
-    pub fn place(&self, index: usize) -> String {
-        let number = self.numbers.get(&index);
-        number.map(|number| format!("{} line {number}: ", self.source)).unwrap_or_default()
-    }
-}
-
 /// Reads the jobs of a batch; the path `-` means standard input. All lines are read before anything is enqueued,
 /// because one bad line makes the whole batch fail.
-pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<(Vec<NewJob>, Lines)> {
+pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Plan> {
     let (bytes, source) = if path == Path::new("-") {
         let mut bytes = Vec::new();
         let read = io::stdin().lock().read_to_end(&mut bytes);
@@ -65,16 +47,15 @@ pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<(Vec<
     parse(global, &bytes, &source, defaults)
 }
 
-fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> Result<(Vec<NewJob>, Lines)> {
+fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> Result<Plan> {
     let mut bar = Bar::new(global.quiet, "{pos} of {len} bytes read");
     let mut batch = Batch {
         planner: Planner::new(global, "enqueue", clock::now()),
         defaults,
         shared: Vec::new(),
-        request: EnqueueRequest::default(),
+        plan: Plan::of_batch(source),
     };
     let mut bad = BadLines::default();
-    let mut lines = Lines { source: source.to_owned(), ..Lines::default() };
     let mut done = 0;
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         bar.set(done as u64, bytes.len() as u64);
@@ -83,13 +64,13 @@ fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> 
             continue;
         }
         match batch.add(line).map_err(anyhow::Error::downcast) {
-            Ok(job) => drop(lines.numbers.insert(job, index + 1)),
+            Ok(job) => drop(batch.plan.lines.insert(job, index + 1)),
             Err(Ok(error)) => bad.add(index + 1, error),
             // Other errors do not come from the line, so every line would fail in the same way.
             Err(Err(error)) => return Err(error.context("nothing was enqueued")),
         }
     }
-    bad.check(source).map(|()| (batch.request.jobs, lines))
+    bad.check(source).map(|()| batch.plan)
 }
 
 #[derive(Default)]
@@ -129,7 +110,7 @@ struct Batch<'a> {
     defaults: &'a JobOptions,
     /// The definitions of earlier lines by their options, because a million lines often share a few definitions.
     shared: Vec<(JobOptions, Arc<JobDefinition>)>,
-    request: EnqueueRequest,
+    plan: Plan,
 }
 
 impl Batch<'_> {
@@ -154,7 +135,7 @@ impl Batch<'_> {
             self.shared.push((part, Arc::clone(&definition)));
             definition
         };
-        self.planner.add(&mut self.request, definition, &[&line, self.defaults])
+        self.planner.add(&mut self.plan, definition, &[&line, self.defaults])
     }
 }
 
@@ -211,7 +192,7 @@ mod tests {
     use proptest::prelude::proptest;
 
     use super::*;
-    use crate::cli::args::Enqueue;
+    use crate::cli::args::EnqueueArgs;
     use crate::cli::error::describe;
     use crate::text::mutated;
 
@@ -229,7 +210,7 @@ mod tests {
     #[test]
     fn flags_that_are_no_keys_are_for_the_whole_call() {
         let options = JobOptions::keys();
-        let enqueue = Enqueue::augment_args(clap::Command::new("enqueue"));
+        let enqueue = EnqueueArgs::augment_args(clap::Command::new("enqueue"));
         let flags = enqueue.get_arguments().map(|flag| flag.get_id().as_str());
         let is_key = |flag: &str| options.iter().any(|key| key == if flag == "delay" { "in" } else { flag });
         let others: Vec<_> = flags.filter(|flag| !is_key(flag)).collect();

@@ -73,22 +73,22 @@ impl<'a> Planner<'a> {
     }
 
     /// The jobs for these names of the job file, with their dependencies.
-    pub fn declared_jobs(&self, names: Vec<String>, options: &JobOptions) -> Result<Vec<NewJob>> {
-        let mut request = EnqueueRequest::default();
+    pub fn declared_jobs(&self, names: Vec<String>, options: &JobOptions) -> Result<Plan> {
+        let mut plan = Plan::default();
         for name in names {
             let options = JobOptions { name: Some(name), ..options.clone() };
             let definition = Arc::new(self.definition(&[&options])?);
-            self.add(&mut request, definition, &[&options])?;
+            self.add(&mut plan, definition, &[&options])?;
         }
-        Ok(request.jobs)
+        Ok(plan)
     }
 
-    /// Adds a job that was named to a request. Those of its dependencies in the job file that the request does not have yet are
+    /// Adds a job that was named to a plan. Those of its dependencies in the job file that the plan does not have yet are
     /// added before it. If an earlier job has brought it as a dependency, it takes that place, so that its options apply. Gives
-    /// its index in the request.
+    /// its index in the plan.
     pub fn add(
         &self,
-        request: &mut EnqueueRequest,
+        plan: &mut Plan,
         definition: Arc<JobDefinition>,
         options: &[&JobOptions],
     ) -> Result<usize> {
@@ -96,18 +96,18 @@ impl<'a> Planner<'a> {
         let no_deps = options.iter().any(|layer| layer.no_deps);
         let declared = if job.definition.ad_hoc { None } else { self.file()?.job(&job.definition.name) };
         let Some(declared) = declared.filter(|_| !no_deps) else {
-            return Ok(request.push(job, std::iter::empty()));
+            return Ok(plan.push(job, std::iter::empty()));
         };
         for before in self.file()?.with_dependencies(declared) {
             let name = &before.definition.name;
-            if *name != job.definition.name && !request.index.contains_key(name) {
+            if *name != job.definition.name && !plan.index.contains_key(name) {
                 let dependency = self.job(Arc::new(before.definition.clone()), &[])?;
                 let own_schedule = before.own_schedule();
                 let dependency = NewJob { is_dependency: true, own_schedule, ..dependency };
-                request.push(dependency, before.dependencies());
+                plan.push(dependency, before.dependencies());
             }
         }
-        Ok(request.push(job, declared.dependencies()))
+        Ok(plan.push(job, declared.dependencies()))
     }
 
     /// One job of a definition.
@@ -202,14 +202,29 @@ impl<'a> Planner<'a> {
 
 /// The jobs that one call enqueues in one transaction.
 #[derive(Default)]
-pub struct EnqueueRequest {
+pub struct Plan {
     pub jobs: Vec<NewJob>,
     /// The first job of each declared name.
     index: HashMap<String, usize>,
+    /// What a batch was read from.
+    source: String,
+    /// The line of a batch that names the job, by the index of the job.
+    pub lines: HashMap<usize, usize>,
 }
 
-impl EnqueueRequest {
-    /// Adds a job that depends on these names, which the request has already. A dependency of the same name gives it its place.
+impl Plan {
+    /// A plan whose jobs come from lines.
+    pub fn of_batch(source: &str) -> Self {
+        Self { source: source.to_owned(), ..Self::default() }
+    }
+
+    /// What an error of this job begins with: its line if a batch names it, else nothing.
+    pub fn place(&self, index: usize) -> String {
+        let line = self.lines.get(&index);
+        line.map(|line| format!("{} line {line}: ", self.source)).unwrap_or_default()
+    }
+
+    /// Adds a job that depends on these names, which the plan has already. A dependency of the same name gives it its place.
     /// Gives its index.
     fn push<'n>(
         &mut self,

@@ -194,7 +194,7 @@ impl<W: Write, N: Write> JsonLog<W, N> {
 impl<W: Write, N: Write> Reporter for JsonLog<W, N> {
     fn report(&mut self, time: Timestamp, event: &Event) {
         #[derive(Serialize)]
-        struct Line<'a> {
+        struct LogLine<'a> {
             time: String,
             #[serde(flatten)]
             event: &'a Event,
@@ -206,7 +206,7 @@ impl<W: Write, N: Write> Reporter for JsonLog<W, N> {
                 self.notices.write_all(format!("runner: {}\n", safe_line(text)).as_bytes())
             }
             Event::Heartbeat { .. } => Ok(()),
-            _ => serde_json::to_string(&Line { time: rfc3339(time), event })
+            _ => serde_json::to_string(&LogLine { time: rfc3339(time), event })
                 .map_err(Into::into)
                 .and_then(|line| self.events.write_all((safe_json(line) + "\n").as_bytes())),
         };

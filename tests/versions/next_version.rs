@@ -3,7 +3,7 @@
 
 use runner::cli::error::ExitStatus;
 use runner::store::Version;
-use runner::store::schema::{Schema, Step, known, pretend};
+use runner::store::schema::{Schema, UpgradeStep, known, pretend};
 
 const STEP: &str = "
     ALTER TABLE jobs ADD COLUMN made_up INTEGER;
@@ -16,7 +16,7 @@ const STEP: &str = "
 fn main() -> ExitStatus {
     let today = known();
     let to = Version(today.version().0 + 1);
-    let steps = [today.steps, &[Step { to, sql: STEP }]].concat();
+    let steps = [today.steps, &[UpgradeStep { to, sql: STEP }]].concat();
     let sql = next_schema(today.sql, to);
     pretend(Schema { sql: Box::leak(sql.into()), steps: Box::leak(steps.into()) });
     runner::cli::main()

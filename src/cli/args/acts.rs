@@ -54,7 +54,7 @@ pub struct Selection {
 }
 
 #[derive(Debug, Args)]
-pub struct Retry {
+pub struct RetryArgs {
     #[command(flatten)]
     pub which: Selection,
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub struct HowToRetry {
 }
 
 #[derive(Debug, Args)]
-pub struct Change {
+pub struct ChangeArgs {
     #[command(flatten)]
     pub which: Unfinished,
     #[command(flatten)]
@@ -121,7 +121,7 @@ impl WhatToChange {
 }
 
 #[derive(Debug, Args)]
-pub struct Resolve {
+pub struct ResolveArgs {
     #[command(flatten)]
     pub which: Selection,
     /// With --dead: only if a later run succeeded

@@ -10,21 +10,21 @@ use crate::model::{JobState, Rate};
 use crate::text::Millis;
 
 #[derive(Debug, Args)]
-pub struct Backup {
+pub struct BackupArgs {
     /// The file to write
     #[arg(value_name = "FILE")]
     pub target: PathBuf,
 }
 
 #[derive(Debug, Args)]
-pub struct Doctor {
+pub struct DoctorArgs {
     /// Exit 1 also if anything needs attention, such as dead letters, or due jobs that no worker takes
     #[arg(long)]
     pub strict: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct Restore {
+pub struct RestoreArgs {
     /// The copy to restore; it is not changed
     #[arg(value_name = "FILE")]
     pub source: PathBuf,
@@ -45,7 +45,7 @@ pub struct Paused {
 }
 
 #[derive(Debug, Args)]
-pub struct Pause {
+pub struct PauseArgs {
     #[command(flatten)]
     pub what: Paused,
     /// It ends by itself after this time
@@ -58,7 +58,7 @@ pub struct Pause {
 }
 
 #[derive(Debug, Args)]
-pub struct Limit {
+pub struct LimitArgs {
     /// The queue
     #[arg(value_name = "QUEUE", value_parser = values::name)]
     pub queue: String,
@@ -74,7 +74,7 @@ pub struct Limit {
 }
 
 #[derive(Debug, Args)]
-pub struct Prune {
+pub struct PruneArgs {
     /// Finished at least this long ago (30d); required
     #[arg(long, value_name = "DUR", required_unless_present = "dry_run", allow_hyphen_values = true, value_parser = values::age)]
     pub older_than: Option<Millis>,

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::cli::values;
 
 #[derive(Debug, Default, Args)]
-pub struct Init {
+pub struct InitArgs {
     /// Take over a crontab: without a value that of crontab -l, else a file or - (standard input)
     #[arg(long, value_name = "FILE")]
     #[expect(clippy::option_option, reason = "the option may stand without a value")]
@@ -18,7 +18,7 @@ pub struct Init {
 }
 
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckArgs {
     /// The job file [default: as for every verb]; with --exit, --signal or --timeout the name of a job in it
     #[arg(value_name = "FILE|NAME")]
     pub what: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub struct Check {
 }
 
 #[derive(Debug, Args)]
-pub struct Apply {
+pub struct ApplyArgs {
     /// The job file [default: as for every verb]
     #[arg(value_name = "FILE")]
     pub path: Option<PathBuf>,

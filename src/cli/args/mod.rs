@@ -12,12 +12,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Command, CommandFactory, Parser, Subcommand};
 
-pub use self::acts::{Change, Resolve, Retry, Selection, Unfinished};
-pub use self::database::{Backup, Doctor, Limit, Pause, Paused, Prune, Restore};
-pub use self::job_file::{Apply, Check, Init};
-pub use self::new_jobs::{Enqueue, Run, Wait, WaitOptions};
-pub use self::views::{Completions, Inspect, Logs, StatsOrder};
-pub use self::workers::{LogFormat, Service, ServiceAct, ServiceInstall, Work};
+pub use self::acts::{ChangeArgs, ResolveArgs, RetryArgs, Selection, Unfinished};
+pub use self::database::{BackupArgs, DoctorArgs, LimitArgs, PauseArgs, Paused, PruneArgs, RestoreArgs};
+pub use self::job_file::{ApplyArgs, CheckArgs, InitArgs};
+pub use self::new_jobs::{EnqueueArgs, RunArgs, WaitArgs, WaitOptions};
+pub use self::views::{CompletionsArgs, InspectArgs, LogsArgs, StatsOrder};
+pub use self::workers::{LogFormat, ServiceAct, ServiceArgs, ServiceInstallArgs, WorkArgs};
 use super::help;
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
@@ -62,70 +62,70 @@ pub struct Global {
 pub enum Verb {
     /// Write a small commented jobs.toml in this folder, or one with the jobs of a crontab; never over an existing one
     #[command(after_help = help::INIT)]
-    Init(Init),
+    Init(InitArgs),
     /// Run a job here, to its end, retries included
     #[command(after_help = help::RUN, override_usage = help::RUN_USAGE)]
-    Run(Box<Run>),
+    Run(Box<RunArgs>),
     /// Put jobs on disk, all or none, and print their ids
     #[command(after_help = help::ENQUEUE, override_usage = help::ENQUEUE_USAGE)]
-    Enqueue(Box<Enqueue>),
+    Enqueue(Box<EnqueueArgs>),
     /// Run jobs, until told to stop
     #[command(after_help = help::WORK)]
-    Work(Work),
+    Work(WorkArgs),
     /// Show what ran, what failed and why, and what happens next
     #[command(after_help = help::INSPECT)]
-    Inspect(Inspect),
+    Inspect(InspectArgs),
     /// Print the output of a job
     #[command(after_help = help::LOGS)]
-    Logs(Logs),
+    Logs(LogsArgs),
     /// Wait until jobs have ended, and print them; exit 0 if all succeeded
     #[command(after_help = help::WAIT)]
-    Wait(Wait),
+    Wait(WaitArgs),
     /// Cancel jobs: a pending one at once; a running one is asked to end
     #[command(after_help = help::CANCEL, override_usage = help::CANCEL_USAGE)]
     Cancel(Unfinished),
     /// Put dead or cancelled jobs back, with a fresh budget of attempts
     #[command(after_help = help::RETRY, override_usage = help::RETRY_USAGE)]
-    Retry(Retry),
+    Retry(RetryArgs),
     /// Change pending jobs: due time, priority, queue, or all to the present job file
     #[command(after_help = help::CHANGE, override_usage = help::CHANGE_USAGE)]
-    Change(Change),
+    Change(ChangeArgs),
     /// Mark dead letters as dealt with: they stay in the history
     #[command(after_help = help::RESOLVE, override_usage = help::RESOLVE_USAGE)]
-    Resolve(Resolve),
+    Resolve(ResolveArgs),
     /// Check a job file, and show each job's retry policy, or what would follow an exit
     #[command(after_help = help::CHECK, override_usage = help::CHECK_USAGE)]
-    Check(Check),
+    Check(CheckArgs),
     /// Check the database and its workers; exit 1 if something is wrong
     #[command(after_help = help::DOCTOR)]
-    Doctor(Doctor),
+    Doctor(DoctorArgs),
     /// Take the schedules and queue limits of the job file into the database
     #[command(after_help = help::APPLY)]
-    Apply(Apply),
+    Apply(ApplyArgs),
     /// Copy the database while workers go on, never over an existing file
     #[command(after_help = "Examples:\n  runner backup runner-$(date +%F).db")]
-    Backup(Backup),
+    Backup(BackupArgs),
     /// Replace the database by a copy, and keep the old one beside it
     #[command(after_help = help::RESTORE)]
-    Restore(Restore),
+    Restore(RestoreArgs),
     /// Remove finished jobs, with their attempts and output
     #[command(after_help = help::PRUNE, override_usage = help::PRUNE_USAGE)]
-    Prune(Prune),
+    Prune(PruneArgs),
     /// Pause a queue, a schedule or everything: nothing more starts from it
     #[command(after_help = help::PAUSE, override_usage = "runner pause [OPTIONS] <QUEUE|--schedule NAME|--all>")]
-    Pause(Pause),
+    Pause(PauseArgs),
     /// Resume a paused queue or schedule, or end the pause of everything
     #[command(after_help = help::RESUME)]
     Resume(Paused),
     /// Limit what a queue runs and starts, or show its limits
     #[command(after_help = help::LIMIT)]
-    Limit(Limit),
+    Limit(LimitArgs),
     /// Keep a worker running on this machine, or show what does
     #[command(after_help = help::SERVICE)]
-    Service(Service),
+    Service(ServiceArgs),
     /// Print completions for a shell
     #[command(after_help = help::COMPLETIONS)]
-    Completions(Completions),
+    Completions(CompletionsArgs),
     /// Print the manual page
     #[command(after_help = help::MAN)]
     Man,

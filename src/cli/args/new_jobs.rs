@@ -10,8 +10,7 @@ use crate::cli::values::{self, JobRef};
 use crate::text::Millis;
 
 #[derive(Debug, Default, Args)]
-#[expect(clippy::struct_field_names, reason = "dry_run is the name of an option")]
-pub struct Run {
+pub struct RunArgs {
     /// A job of the job file
     #[arg(value_name = "NAME", num_args = 0..=1)]
     pub names: Vec<String>,
@@ -26,7 +25,7 @@ pub struct Run {
 }
 
 #[derive(Debug, Default, Args)]
-pub struct Enqueue {
+pub struct EnqueueArgs {
     /// Jobs of the job file
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
@@ -62,7 +61,7 @@ pub struct WaitOptions {
 }
 
 #[derive(Debug, Args)]
-pub struct Wait {
+pub struct WaitArgs {
     /// Jobs; a name stands for the newest job of that name
     #[arg(value_name = "ID|NAME", required_unless_present = "label", value_parser = JobRef::parse)]
     pub jobs: Vec<JobRef>,

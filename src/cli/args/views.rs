@@ -10,7 +10,7 @@ use crate::text::Millis;
 
 #[derive(Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option")]
-pub struct Inspect {
+pub struct InspectArgs {
     /// ID, NAME, or jobs, attempts, dead, workers, queues, schedules, stats
     #[arg(value_name = "WHAT")]
     pub what: Option<String>,
@@ -77,7 +77,7 @@ pub enum StatsOrder {
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option")]
-pub struct Logs {
+pub struct LogsArgs {
     /// A job (its last attempt), or one attempt of it
     #[arg(value_name = "ID|NAME[.N]", value_parser = values::JobOrAttempt::parse)]
     pub which: values::JobOrAttempt,
@@ -99,7 +99,7 @@ pub struct Logs {
 }
 
 #[derive(Debug, Args)]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// The shell
     pub shell: Shell,
 }

@@ -6,7 +6,7 @@ use crate::cli::values;
 use crate::text::Millis;
 
 #[derive(Debug, Args)]
-pub struct Work {
+pub struct WorkArgs {
     /// Attempts at once [default: CPUs, at least 4]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = values::slots)]
     pub slots: Option<usize>,
@@ -44,7 +44,7 @@ pub enum LogFormat {
 
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
-pub struct Service {
+pub struct ServiceArgs {
     #[command(subcommand)]
     pub act: Option<ServiceAct>,
     /// Whose jobs the worker runs; root has to say it
@@ -55,13 +55,13 @@ pub struct Service {
 #[derive(Debug, Subcommand)]
 pub enum ServiceAct {
     /// Start a worker now, and after each boot
-    Install(ServiceInstall),
+    Install(ServiceInstallArgs),
     /// Undo that, exactly
-    Remove(ServiceRemove),
+    Remove(ServiceRemoveArgs),
 }
 
 #[derive(Debug, Args)]
-pub struct ServiceInstall {
+pub struct ServiceInstallArgs {
     /// Attempts at once [default: CPUs, at least 4]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = values::slots)]
     pub slots: Option<usize>,
@@ -74,7 +74,7 @@ pub struct ServiceInstall {
 }
 
 #[derive(Debug, Args)]
-pub struct ServiceRemove {
+pub struct ServiceRemoveArgs {
     /// Only show the files and commands
     #[arg(long)]
     pub dry_run: bool,

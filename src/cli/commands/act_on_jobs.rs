@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::json;
 
-use crate::cli::args::{Change, Global, Resolve, Retry, Selection, Unfinished};
+use crate::cli::args::{ChangeArgs, Global, ResolveArgs, RetryArgs, Selection, Unfinished};
 use crate::cli::definition::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
@@ -56,7 +56,7 @@ const CHUNK: usize = 500;
 const GAP: Duration = Duration::from_millis(3);
 
 /// Puts dead and cancelled jobs back, or replaces them.
-pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
+pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
     let force = args.how.force;
     let selected = Selected::read(global, &store, &args.which, Named::Dead, false)?;
@@ -73,9 +73,9 @@ pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStat
 }
 
 /// Changes pending jobs where they stand, or puts new ones of the present definition in their places.
-pub fn change(global: &Global, args: &Change, out: &mut Output) -> Result<ExitStatus> {
+pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
-    let Change { which, what, dry_run } = args;
+    let ChangeArgs { which, what, dry_run } = args;
     let selected = if which.jobs.is_empty() {
         Selected::unfinished(global, &store, &which.filter())?
     } else {
@@ -93,7 +93,7 @@ pub fn change(global: &Global, args: &Change, out: &mut Output) -> Result<ExitSt
 }
 
 /// Marks dead letters as dealt with.
-pub fn resolve(global: &Global, args: &Resolve, out: &mut Output) -> Result<ExitStatus> {
+pub fn resolve(global: &Global, args: &ResolveArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
     let act = Act::Resolve { note: args.note.as_deref() };
     let selected = Selected::read(global, &store, &args.which, Named::Dead, args.recovered)?;

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use crate::cli::args::{Apply, Global};
+use crate::cli::args::{ApplyArgs, Global};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::plan::check_limits;
@@ -29,7 +29,7 @@ use crate::view::text::schedule::{boot_text, times_text};
 
 /// Takes the schedules and queue limits of the job file into the database, and removes those that the file no longer
 /// has; with `--none` all of them, whether the file exists or not.
-pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitStatus> {
     let (path, wanted, queues) = if args.none {
         (former_path(global, args.path.as_deref())?, Vec::new(), BTreeMap::new())
     } else {

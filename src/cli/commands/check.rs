@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::args::{Check, Global};
+use crate::cli::args::{CheckArgs, Global};
 use crate::cli::commands::{apply, check_exit};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
@@ -31,7 +31,7 @@ const NEXT_TIMES: usize = 3;
 /// The most rows of the delay table as JSON.
 const MAX_DELAYS: usize = 1_000;
 
-pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &CheckArgs, out: &mut Output) -> Result<ExitStatus> {
     if let Some(end) = check_exit::imagined(args) {
         check_exit::show(global, args, &end, out)?;
         return Ok(ExitStatus::SUCCESS);

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use crate::cli::args::{Check, Global};
+use crate::cli::args::{CheckArgs, Global};
 use crate::cli::error::CliError;
 use crate::cli::locate;
 use crate::cli::values::JobRef;
@@ -16,7 +16,7 @@ use crate::text::{Millis, Timestamp};
 use crate::view::terminal::{Output, Style};
 
 /// The imagined end of an attempt; none if the command line has none.
-pub fn imagined(args: &Check) -> Option<AttemptEnd> {
+pub fn imagined(args: &CheckArgs) -> Option<AttemptEnd> {
     if args.timeout {
         return Some(AttemptEnd::unseen(EndCause::TimedOut, Timestamp(0)));
     }
@@ -35,7 +35,7 @@ struct EndingJson {
 }
 
 /// Shows what would follow.
-pub fn show(global: &Global, args: &Check, end: &AttemptEnd, out: &mut Output) -> Result<()> {
+pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Output) -> Result<()> {
     let name = name(args)?;
     let definition = &locate::declared_job(global, &name)?.definition;
     if args.timeout && definition.timeout.is_none() {
@@ -93,7 +93,7 @@ pub fn show(global: &Global, args: &Check, end: &AttemptEnd, out: &mut Output) -
 }
 
 /// The name of the job. Ids are refused, because what is queued may have another definition than the job file.
-fn name(args: &Check) -> Result<String> {
+fn name(args: &CheckArgs) -> Result<String> {
     let Some(what) = &args.what else {
         bail!(CliError::usage("the end of which job?").hint(runner("check", "NAME --exit N")));
     };

@@ -16,7 +16,7 @@ use clap::{Arg, Command, CommandFactory, FromArgMatches, ValueHint};
 use clap_complete::env::{EnvCompleter, Shells};
 use clap_complete::{ArgValueCandidates, CompletionCandidate, Shell};
 
-use crate::cli::args::{Cli, Completions, Global};
+use crate::cli::args::{Cli, CompletionsArgs, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::clock;
@@ -35,7 +35,7 @@ const PROGRAM: &str = "runner";
 const MAX_IDS: usize = 100;
 
 /// Prints the script for a shell.
-pub fn run(args: &Completions, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(args: &CompletionsArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut script = Vec::new();
     shell(&args.shell.to_string())
         .ok_or(io::ErrorKind::Unsupported.into())

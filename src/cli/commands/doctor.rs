@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::attention_facts::{cannot_start, look};
-use crate::cli::args::{Doctor, Global};
+use crate::cli::args::{DoctorArgs, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::clock;
@@ -48,7 +48,7 @@ struct Report {
 }
 
 /// Checks everything. The exit status is 1 if a rule is broken, and with `--strict` also if anything needs attention.
-pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &DoctorArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut report = Report { sqlite: rusqlite::version(), ..Report::default() };
     let file = locate::store_file(global)?;
     report.db = file.path().display().to_string();

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::cli::args::{Enqueue, Global, Run, WaitOptions};
-use crate::cli::batch::{self, Lines};
+use crate::cli::args::{EnqueueArgs, Global, RunArgs, WaitOptions};
+use crate::cli::batch;
 use crate::cli::commands::wait::{Waiter, final_text};
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::options::JobOptions;
-use crate::cli::plan::Planner;
+use crate::cli::plan::{Plan, Planner};
 use crate::cli::scheduled_runs;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
@@ -29,23 +29,23 @@ use crate::view::text::definition::command_line;
 /// Warnings name at most this many earlier jobs that hold a key, and count the others.
 const MAX_NAMED: usize = 5;
 
-pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStatus> {
-    let plan = Plan::new(global, "enqueue", args)?;
+pub fn run(global: &Global, args: &EnqueueArgs, out: &mut Output) -> Result<ExitStatus> {
+    let plan = plan(global, "enqueue", args)?;
     if args.dry_run {
         return rehearse(global, &plan, out);
     }
-    let Plan { jobs, lines } = plan;
+    let jobs = &plan.jobs;
     let mut store = locate::open_or_create(global)?;
     let mut bar = Bar::new(global.quiet, "{pos} of {len} written");
     let mut on_progress = |done| bar.set(done as u64, jobs.len() as u64);
-    let enqueued = store.enqueue(&jobs, &mut on_progress);
-    let enqueued = enqueued.map_err(|error| failure(&store, &lines, error))?;
+    let enqueued = store.enqueue(jobs, &mut on_progress);
+    let enqueued = enqueued.map_err(|error| failure(&store, &plan, error))?;
     drop(bar);
     store.check_path()?;
     if !out.quiet {
-        warn_of_held_keys(&store, &jobs, &enqueued)?;
-        scheduled_runs::tell(&store, &jobs, &enqueued)?;
-        warn_of_unused_arguments(&jobs);
+        warn_of_held_keys(&store, jobs, &enqueued)?;
+        scheduled_runs::tell(&store, jobs, &enqueued)?;
+        warn_of_unused_arguments(jobs);
     }
     // With `--wait` a program gets the jobs once they are final.
     if !(args.waiting.wait && out.json) {
@@ -57,7 +57,7 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
         return wait(out, &mut store, &named, args.waiting);
     }
     if !out.quiet && io::stderr().is_terminal() {
-        note_no_worker(&store, &jobs, &enqueued)?;
+        note_no_worker(&store, jobs, &enqueued)?;
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -76,13 +76,13 @@ fn note_no_worker(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Resu
 
 /// The error of a failed enqueue. If the owner of the key is another job of this call, its id is not shown, because the
 /// whole call was rolled back and no job has that id.
-pub fn failure(store: &Store, lines: &Lines, error: StoreError) -> anyhow::Error {
+pub fn failure(store: &Store, plan: &Plan, error: StoreError) -> anyhow::Error {
     let (StoreError::KeyHeld { holder: owner, index, .. }
     | StoreError::KeyOfOtherWork { first: owner, index, .. }) = &error
     else {
         return error.into();
     };
-    let what = format!("nothing was enqueued: {}", lines.place(*index));
+    let what = format!("nothing was enqueued: {}", plan.place(*index));
     match (store.job(*owner, clock::now()), &error) {
         (Ok(None), StoreError::KeyHeld { key, .. }) => {
             let what = format!("{what}two jobs of this call have the unique key {key:?}");
@@ -211,7 +211,7 @@ fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: Option<&Atte
     Ok(())
 }
 
-/// Reads all of standard input.
+/// Standard input, for the job to read.
 fn read_input() -> Result<Vec<u8>> {
     let mut input = Vec::new();
     let limit = JobDefinition::MAX_STDIN as u64 + 1;
@@ -226,35 +226,27 @@ fn read_input() -> Result<Vec<u8>> {
 }
 
 /// The jobs that a command line asks for.
-pub struct Plan {
-    pub jobs: Vec<NewJob>,
-    /// Where each comes from, if that is a batch.
-    pub lines: Lines,
+fn plan(global: &Global, verb: &'static str, args: &EnqueueArgs) -> Result<Plan> {
+    let mut plan = without_input(global, verb, args)?;
+    if args.stdin {
+        let mut named = plan.jobs.iter_mut().filter(|job| !job.is_dependency);
+        let (Some(job), None) = (named.next(), named.next()) else {
+            bail!(CliError::usage("--stdin is for a single job"));
+        };
+        job.stdin = Some(read_input()?);
+        // `--in` counts from the end of the input, which may take long to arrive.
+        job.run_at = args.options.run_at(clock::now());
+    }
+    Ok(plan)
 }
 
-impl Plan {
-    fn new(global: &Global, verb: &'static str, args: &Enqueue) -> Result<Self> {
-        let (mut jobs, lines) = plan(global, verb, args)?;
-        if args.stdin {
-            let mut named = jobs.iter_mut().filter(|job| !job.is_dependency);
-            let (Some(job), None) = (named.next(), named.next()) else {
-                bail!(CliError::usage("--stdin is for a single job"));
-            };
-            job.stdin = Some(read_input()?);
-            // `--in` counts from the end of the input, which may take long to arrive.
-            job.run_at = args.options.run_at(clock::now());
-        }
-        Ok(Self { jobs, lines })
-    }
-
-    /// The job of a `run`, with its dependencies.
-    pub fn of_run(global: &Global, args: &Run) -> Result<Self> {
-        let (names, options) = (args.names.clone(), args.options.clone());
-        Self::new(global, "run", &Enqueue { names, stdin: args.stdin, options, ..Enqueue::default() })
-    }
+/// The job of a `run`, with its dependencies.
+pub fn plan_of_run(global: &Global, args: &RunArgs) -> Result<Plan> {
+    let (names, options) = (args.names.clone(), args.options.clone());
+    plan(global, "run", &EnqueueArgs { names, stdin: args.stdin, options, ..EnqueueArgs::default() })
 }
 
-fn plan(global: &Global, verb: &'static str, args: &Enqueue) -> Result<(Vec<NewJob>, Lines)> {
+fn without_input(global: &Global, verb: &'static str, args: &EnqueueArgs) -> Result<Plan> {
     let mut options = args.options.clone();
     options.check()?;
     if let Some(path) = &args.batch {
@@ -266,8 +258,9 @@ fn plan(global: &Global, verb: &'static str, args: &Enqueue) -> Result<(Vec<NewJ
         options.command = Some(Command::Argv(std::mem::take(&mut options.args)));
     }
     if options.command.is_some() {
-        let job = planner.job(Arc::new(planner.definition(&[&options])?), &[&options])?;
-        return Ok((vec![job], Lines::default()));
+        let mut plan = Plan::default();
+        planner.add(&mut plan, Arc::new(planner.definition(&[&options])?), &[&options])?;
+        return Ok(plan);
     }
     if let Some(name) = &options.name {
         bail!(
@@ -301,7 +294,7 @@ fn plan(global: &Global, verb: &'static str, args: &Enqueue) -> Result<(Vec<NewJ
         bail!(CliError::usage("arguments after -- go to a single job, and several are named"));
     }
     check_keys(&options, names.len() == 1)?;
-    Ok((planner.declared_jobs(names, &options)?, Lines::default()))
+    planner.declared_jobs(names, &options)
 }
 
 /// Refuses keys for several jobs, because only one job can hold a key.
@@ -397,7 +390,7 @@ fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
 
 /// Enqueues the jobs in a transaction that is rolled back, and shows those that would be new.
 pub fn rehearse(global: &Global, plan: &Plan, out: &mut Output) -> Result<ExitStatus> {
-    let Plan { jobs, lines } = plan;
+    let jobs = &plan.jobs;
     let mut store = locate::open_to_rehearse(global)?;
     let planned = store.rehearse(|store| {
         let enqueued = store.enqueue(jobs, &mut |_| {})?;
@@ -405,7 +398,7 @@ pub fn rehearse(global: &Global, plan: &Plan, out: &mut Output) -> Result<ExitSt
         let rows = rows.collect::<store::Result<Vec<_>>>()?;
         Ok((enqueued, rows.into_iter().flatten().collect::<Vec<_>>()))
     })?;
-    let (enqueued, rows) = planned.map_err(|error| failure(&store, lines, error))?;
+    let (enqueued, rows) = planned.map_err(|error| failure(&store, plan, error))?;
     if out.quiet {
         return Ok(ExitStatus::SUCCESS);
     }

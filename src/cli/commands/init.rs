@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{Access, access};
 use serde_json::{Value, json};
 
-use crate::cli::args::{Global, Init};
+use crate::cli::args::{Global, InitArgs};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::{accounts, locate};
 use crate::crontab::{CrontabContext, LeftLine, TakenOver, take_over};
@@ -28,7 +28,7 @@ const SCHEMA_NAME: &str = "jobs.schema.json";
 const SPOOLS: [&str; 2] = ["/var/spool/cron/crontabs", "/var/spool/cron"];
 
 /// Writes a job file, never over an existing one.
-pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitStatus> {
     let path = match &global.file {
         Some(path) => path.clone(),
         None => locate::current_dir()?.join(FILE_NAME),

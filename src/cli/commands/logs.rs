@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use anyhow::{Result, bail};
 
-use crate::cli::args::{Global, Logs};
+use crate::cli::args::{Global, LogsArgs};
 use crate::cli::commands::wait::{Poller, final_text};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
@@ -21,7 +21,7 @@ use crate::view::text::status::dependency_text;
 type Which = (i64, Option<u32>);
 
 /// Prints the output of the last or the named attempt.
-pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &LogsArgs, out: &mut Output) -> Result<ExitStatus> {
     let store = locate::open(global)?;
     let which = locate::job_or_attempt(&store, &args.which, Named::Started, clock::now())?;
     if args.follow {
@@ -78,7 +78,7 @@ fn not_started(job: &JobRow) -> CliError {
 }
 
 /// Follows the job from its last attempt on, or only the named attempt.
-fn follow(out: &mut Output, args: &Logs, which: Which, store: &Store) -> Result<ExitStatus> {
+fn follow(out: &mut Output, args: &LogsArgs, which: Which, store: &Store) -> Result<ExitStatus> {
     let (id, attempt) = which;
     let quiet = out.quiet;
     let mut poller = Poller::start()?;
@@ -102,7 +102,7 @@ fn follow(out: &mut Output, args: &Logs, which: Which, store: &Store) -> Result<
 
 struct LogReader<'a> {
     out: &'a mut Output,
-    args: &'a Logs,
+    args: &'a LogsArgs,
     store: &'a Store,
     which: Which,
     /// The number of the attempt that is read.
@@ -114,7 +114,13 @@ struct LogReader<'a> {
 }
 
 impl<'a> LogReader<'a> {
-    const fn new(out: &'a mut Output, args: &'a Logs, store: &'a Store, which: Which, number: u32) -> Self {
+    const fn new(
+        out: &'a mut Output,
+        args: &'a LogsArgs,
+        store: &'a Store,
+        which: Which,
+        number: u32,
+    ) -> Self {
         Self { out, args, store, which, number, cursor: None, lengths: None }
     }
 

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::cli::args::{Backup, Global, Prune, Restore};
+use crate::cli::args::{BackupArgs, Global, PruneArgs, RestoreArgs};
 use crate::cli::commands::wait::Poller;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
@@ -21,7 +21,7 @@ const DEFAULT_STATES: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled]
 const STOPPED: &str = "stopped before all was done; prune again to go on";
 
 /// Removes finished jobs, or counts those that would be removed.
-pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStatus> {
+pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<ExitStatus> {
     let Some(mut store) = locate::open_if_there(global)? else {
         let file = locate::store_file(global)?;
         let words = format!("there is no database yet at {}", locate::display(file.path()));
@@ -83,7 +83,7 @@ fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<&Kept>) {
     out.done(&json!({ "removed": jobs, "left": left }), format!("{removed}\n{why}"));
 }
 
-fn filter(args: &Prune) -> PruneFilter {
+fn filter(args: &PruneArgs) -> PruneFilter {
     let now = clock::now();
     let states = if args.state.is_empty() { &DEFAULT_STATES[..] } else { &args.state };
     PruneFilter {
@@ -95,7 +95,7 @@ fn filter(args: &Prune) -> PruneFilter {
 }
 
 /// Copies the database, never over an existing file.
-pub fn backup(global: &Global, args: &Backup, out: &mut Output) -> Result<ExitStatus> {
+pub fn backup(global: &Global, args: &BackupArgs, out: &mut Output) -> Result<ExitStatus> {
     let store = locate::open(global)?;
     locate::refuse_foreign_link(&args.target)?;
     let shown = locate::display(&args.target);
@@ -124,7 +124,7 @@ fn other_copy() -> String {
 }
 
 /// Puts a checked copy in the place of the database, and keeps the old one beside it.
-pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<ExitStatus> {
+pub fn restore(global: &Global, args: &RestoreArgs, out: &mut Output) -> Result<ExitStatus> {
     let (db, source) = (locate::store_file(global)?, StoreFile::new(&args.source)?);
     let (shown_db, shown_source) = (locate::display(db.path()), locate::display(&args.source));
     if source == db {

@@ -4,7 +4,7 @@
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::cli::args::{self, Global, Limit, Paused};
+use crate::cli::args::{Global, LimitArgs, PauseArgs, Paused};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::workers::worker_statuses;
@@ -19,7 +19,7 @@ use crate::view::terminal::{Output, warn};
 use crate::view::text::schedule::until_text;
 
 /// Pauses a queue, a schedule or everything.
-pub fn pause(global: &Global, args: &args::Pause, out: &mut Output) -> Result<ExitStatus> {
+pub fn pause(global: &Global, args: &PauseArgs, out: &mut Output) -> Result<ExitStatus> {
     let now = clock::now();
     let end = args.span.map(|span| now.plus(span)).or(args.until.map(|until| until.resolve(now)));
     if let Some(end) = end.filter(|end| *end <= now) {
@@ -130,7 +130,7 @@ fn check_queue(global: &Global, store: &Store, name: &str, paused: bool, quiet: 
 }
 
 /// Sets the limits of a queue by hand, or shows them.
-pub fn limit(global: &Global, args: &Limit, out: &mut Output) -> Result<ExitStatus> {
+pub fn limit(global: &Global, args: &LimitArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
     let given = Limits { max_running: args.max_running, rate: args.rate };
     if args.none || !given.is_none() {

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use super::enqueue::{self, Plan};
+use super::enqueue;
 use super::wait::{Poller, exit_status_of_job};
 use super::work::default_slots;
-use crate::cli::args::{Global, Run};
+use crate::cli::args::{Global, RunArgs};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
+use crate::cli::plan::Plan;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Event, JobState, Outcome, OutputStream, decision_text, signal};
@@ -30,14 +31,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often a signal is looked for while a slow reader takes the rest of the output.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
-pub fn run(global: &Global, args: &Run, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStatus> {
     if args.options.delay.is_some() || args.options.at.is_some() {
         bail!(
             CliError::usage("run runs its job now, so it takes neither --in nor --at")
                 .hint(format!("{} takes them, for a worker", runner("enqueue", "")))
         );
     }
-    let plan = Plan::of_run(global, args)?;
+    let plan = enqueue::plan_of_run(global, args)?;
     if args.dry_run {
         return enqueue::rehearse(global, &plan, out);
     }
@@ -81,7 +82,7 @@ fn finish(pass_on: &PassOn) -> Result<()> {
 /// Tells how the job has ended, and gives the exit status.
 fn end(
     global: &Global,
-    args: &Run,
+    args: &RunArgs,
     out: &mut Output,
     start: RunStart,
     summary: Summary,
@@ -116,7 +117,7 @@ fn end(
 }
 
 /// Says that a signal has ended the attempt of a job, which stays pending, and who goes on with it.
-fn interrupted_text(args: &Run, job: &JobRow, number: i32) -> String {
+fn interrupted_text(args: &RunArgs, job: &JobRow, number: i32) -> String {
     let again = match args.names.first() {
         Some(name) => runner("run", name),
         None => "the same call".to_owned(),
@@ -174,7 +175,7 @@ impl Task {
             job.run_worker_id = Some(worker);
         }
         let started = store.start_run(worker, &self.plan.jobs, &would_start, &is_dead);
-        let start = started.map_err(|error| enqueue::failure(store, &self.plan.lines, error))?;
+        let start = started.map_err(|error| enqueue::failure(store, &self.plan, error))?;
         if self.quiet {
             return Ok(start);
         }

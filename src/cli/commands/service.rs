@@ -10,7 +10,7 @@ use rustix::process::geteuid;
 use serde_json::{Value, json};
 
 use crate::cli::accounts;
-use crate::cli::args::{Global, Service as Args, ServiceAct, ServiceInstall};
+use crate::cli::args::{Global, ServiceAct, ServiceArgs, ServiceInstallArgs};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::typed_time::At;
@@ -22,7 +22,7 @@ use crate::store::{self, StoreFile, WorkerStatus};
 use crate::text::{Timestamp, local_time, option, relative_time, rfc3339, safe_line};
 use crate::view::terminal::Output;
 
-pub fn run(global: &Global, args: &Args, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &ServiceArgs, out: &mut Output) -> Result<ExitStatus> {
     let owner = owner(args)?;
     match &args.act {
         None => show(global, &owner, out),
@@ -32,7 +32,7 @@ pub fn run(global: &Global, args: &Args, out: &mut Output) -> Result<ExitStatus>
 }
 
 /// The user whose worker is meant. Root has to say whom, because jobs run with that user's rights.
-fn owner(args: &Args) -> Result<Owner> {
+fn owner(args: &ServiceArgs) -> Result<Owner> {
     let by_root = geteuid().is_root();
     let by_sudo = || env::var("SUDO_USER").ok().filter(|_| by_root);
     let mut caller = accounts::caller();
@@ -80,7 +80,12 @@ fn database(global: &Global, owner: &Owner) -> Result<StoreFile> {
     Ok(StoreFile::new(&path)?)
 }
 
-fn install(global: &Global, owner: &Owner, args: &ServiceInstall, out: &mut Output) -> Result<ExitStatus> {
+fn install(
+    global: &Global,
+    owner: &Owner,
+    args: &ServiceInstallArgs,
+    out: &mut Output,
+) -> Result<ExitStatus> {
     let db = database(global, owner)?;
     let program = env::current_exe().context("the path of this program is not known")?;
     let text = |path: &Path| {

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::cli::args::{Global, Wait};
+use crate::cli::args::{Global, WaitArgs};
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
 use crate::cli::workers::worker_statuses;
@@ -26,7 +26,7 @@ use crate::view::terminal::{Output, warn};
 use crate::view::text::status::{dependency_text, long_wait_text, unfinished_text};
 
 /// Waits for jobs and prints each when it has ended.
-pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
     let (ids, mut exit) = match &args.label {
         Some(label) => (labelled(global, &store, label)?, ExitStatus::SUCCESS),

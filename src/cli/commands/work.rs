@@ -8,7 +8,7 @@ use std::thread;
 
 use anyhow::Result;
 
-use crate::cli::args::{Global, LogFormat, Work};
+use crate::cli::args::{Global, LogFormat, WorkArgs};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::clock;
@@ -21,7 +21,7 @@ use crate::view::terminal;
 use crate::worker::{self, Options, Summary, Until};
 
 /// Runs a worker until its options or a signal end it.
-pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &WorkArgs) -> Result<ExitStatus> {
     let store = locate::open_or_create(global)?;
     let options = Options {
         slots: args.slots.unwrap_or_else(default_slots),
@@ -94,7 +94,7 @@ fn exit_status(summary: Summary, bounded: bool) -> ExitStatus {
     }
 }
 
-fn reporter(global: &Global, args: &Work) -> Box<dyn Reporter> {
+fn reporter(global: &Global, args: &WorkArgs) -> Box<dyn Reporter> {
     let stderr = || LogWriter::new(io::stderr());
     let journal = || is_journal(io::stderr(), std::env::var_os("JOURNAL_STREAM").as_deref());
     let format = if global.json && !global.quiet { LogFormat::Json } else { args.log };

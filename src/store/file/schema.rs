@@ -14,7 +14,7 @@ use super::version::Version;
 
 /// The statements that bring a file of the version before up to this one.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct UpgradeStep {
     pub to: Version,
     pub sql: &'static str,
 }
@@ -25,11 +25,13 @@ pub struct Schema {
     /// The schema of a new file.
     pub sql: &'static str,
     /// One step for each minor version after the first, in order.
-    pub steps: &'static [Step],
+    pub steps: &'static [UpgradeStep],
 }
 
-static RELEASED: Schema =
-    Schema { sql: include_str!("../../../schema.sql"), steps: &[Step { to: Version(1_001), sql: TO_1_1 }] };
+static RELEASED: Schema = Schema {
+    sql: include_str!("../../../schema.sql"),
+    steps: &[UpgradeStep { to: Version(1_001), sql: TO_1_1 }],
+};
 
 /// What the columns mean stands in `schema.sql`.
 const TO_1_1: &str = "

@@ -13,7 +13,7 @@ mod watch;
 use anyhow::{Result, bail};
 
 use self::query::{Query, Subject, check_filters, filter, limit};
-use crate::cli::args::{Global, Inspect};
+use crate::cli::args::{Global, InspectArgs};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::values::JobOrAttempt;
@@ -22,7 +22,7 @@ use crate::store::{Store, StoreError};
 use crate::view;
 use crate::view::terminal::Output;
 
-pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &InspectArgs, out: &mut Output) -> Result<ExitStatus> {
     let subject = Subject::parse(args);
     check_filters(subject, args)?;
     let open = || locate::open_if_there(global);
@@ -58,7 +58,7 @@ fn draw(
     store: Option<&Store>,
     global: &Global,
     subject: Subject,
-    args: &Inspect,
+    args: &InspectArgs,
 ) -> Result<bool> {
     let now = clock::now();
     let filter = filter(subject, args, now)?;
@@ -98,7 +98,7 @@ fn draw(
 }
 
 /// Draws the subject where there is no database yet: lists are empty, and a named job cannot be found.
-fn without_store(out: &mut Output, global: &Global, subject: Subject, args: &Inspect) -> Result<bool> {
+fn without_store(out: &mut Output, global: &Global, subject: Subject, args: &InspectArgs) -> Result<bool> {
     let file = locate::store_file(global)?;
     let missing = StoreError::Missing(file.path().to_owned());
     if subject == Subject::One || args.fail_if_any {

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::cli::args::Inspect;
+use crate::cli::args::InspectArgs;
 use crate::cli::error::CliError;
 use crate::cli::locate::lists_jobs;
 use crate::model::Outcome;
@@ -53,7 +53,7 @@ const LISTS: [(&str, Subject); 7] = [
 ];
 
 /// Adds to the error for a name that no job has, and that is like none, the list that may be meant.
-pub(super) fn or_a_list(error: anyhow::Error, args: &Inspect) -> anyhow::Error {
+pub(super) fn or_a_list(error: anyhow::Error, args: &InspectArgs) -> anyhow::Error {
     let what = args.what.as_deref().unwrap_or_default();
     let list = nearest(what, LISTS.iter().map(|(word, _)| *word));
     let state =
@@ -90,7 +90,7 @@ fn state_meant(word: &str) -> Option<&'static [&'static str]> {
 }
 
 impl Subject {
-    pub(super) fn parse(args: &Inspect) -> Self {
+    pub(super) fn parse(args: &InspectArgs) -> Self {
         match args.what.as_deref() {
             None if args.html => Self::Page,
             None if args.openmetrics => Self::Metrics,
@@ -105,7 +105,7 @@ impl Subject {
 }
 
 /// Refuses a filter that has no effect here, because the answer would look as if it were filtered.
-pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
+pub(super) fn check_filters(subject: Subject, args: &InspectArgs) -> Result<()> {
     let list = subject.is_list();
     let rows = list || subject == Subject::Stats;
     let period = rows || subject == Subject::Page;
@@ -146,7 +146,7 @@ pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
     }
 }
 
-pub(super) fn limit(args: &Inspect, out: &Output) -> usize {
+pub(super) fn limit(args: &InspectArgs, out: &Output) -> usize {
     match args.limit {
         Some(0) => usize::MAX,
         Some(limit) => limit,
@@ -155,7 +155,7 @@ pub(super) fn limit(args: &Inspect, out: &Output) -> usize {
     }
 }
 
-pub(super) fn filter(subject: Subject, args: &Inspect, now: Timestamp) -> Result<Filter> {
+pub(super) fn filter(subject: Subject, args: &InspectArgs, now: Timestamp) -> Result<Filter> {
     let mut filter = Filter {
         name: args.name.clone(),
         queue: args.queue.clone(),
