@@ -45,7 +45,7 @@ cargo bench --bench league -- [--rounds N] [--faults N] [--seed N] [--dir DIR] [
 
 --rounds N   rounds of each group [default: 3]
 --faults N   kills or power cuts in each round [default: 5]
---seed N     repeats the random moments of a run [default: a random one]
+--seed N     draws the same moments again; each round prints its own [default: a random one]
 --dir DIR    where the programs keep their files [default: target/tmp]";
 
 const GROUPS: [&str; 3] = ["calm", "kills", "power"];
@@ -138,7 +138,7 @@ fn play(league: &League, asked: &[String]) -> anyhow::Result<()> {
                 // They take turns, another one first in each round.
                 let contender = contenders[(turn + round) % contenders.len()];
                 let row = rows.entry(contender.name).or_default();
-                let seed = league.seed ^ ((round as u64) << 32);
+                let seed = league.seed + round as u64;
                 match group {
                     "calm" if contender.is_timed => row.calm.push(round::calm(league, contender)?),
                     "kills" => row.kills.add(&round::play(league, contender, Fault::Kill, seed)?),
