@@ -92,18 +92,25 @@ impl Place {
             let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
             let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
             let is_ours = environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
-            let is_job = fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == own);
+            // Some programs put a shell around a command.
+            let is_shell = |exe: &Path| ["sh", "dash", "bash"].iter().any(|shell| exe.ends_with(shell));
+            let exe = fs::read_link(entry.path().join("exe"));
+            let is_job = exe.is_ok_and(|exe| exe == own || is_shell(&exe));
             if is_ours && is_job == jobs {
                 found.extend(Pid::from_raw(pid));
             }
         }
-        found.sort_by_key(|pid| std::cmp::Reverse(pid.as_raw_nonzero()));
+        found.sort_by_key(|pid| pid.as_raw_nonzero());
         Ok(found)
     }
 
-    /// Kills every process of the program, the youngest first, and not the commands that it has started.
+    /// Kills every process of the program, and not the commands that it has started.
     pub fn kill_program(&self) -> anyhow::Result<()> {
-        self.kill(false)
+        self.kill(false)?;
+        for pid in self.processes(true)? {
+            let _ = kill_process(pid, Signal::CONT); // it may have become a command while it was being stopped
+        }
+        Ok(())
     }
 
     /// Kills everything.
@@ -120,8 +127,15 @@ impl Place {
                 return Ok(());
             }
             ensure!(began.elapsed() < Duration::from_secs(30), "{left:?} cannot be killed");
-            for pid in left {
-                let _ = kill_process(pid, Signal::KILL); // it may have ended by itself
+            // They are stopped first, so that none of them sees another die.
+            let send = |signal| {
+                for pid in &left {
+                    let _ = kill_process(*pid, signal); // it may have ended by itself
+                }
+            };
+            send(Signal::STOP);
+            if self.processes(jobs)? == left {
+                send(Signal::KILL);
             }
             thread::sleep(Duration::from_millis(1));
         }
