@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::linux::fs::MetadataExt;
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
@@ -239,4 +240,36 @@ fn systemd_understands_the_units_and_the_drop_in() {
         // It succeeds although it does not know a key.
         assert!(!said.stderr.contains("runner"), "{words}: {said}");
     }
+}
+
+/// A file of the folder with the scripts that dpkg runs.
+fn maintainer_script(name: &str) -> String {
+    format!("{}/packaging/debian/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// As in a chroot, or a container that only has the files.
+#[test]
+fn the_scripts_of_the_debian_package_ask_nothing_of_systemd_where_it_does_not_run() {
+    if fs::exists("/run/systemd/system").expect("it can be looked at") {
+        println!("skipped: systemd runs here");
+        return;
+    }
+    let sandbox = Sandbox::empty();
+    sandbox.write("bin/systemctl", "#!/bin/sh\necho \"$@\" >> asked\n");
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(sandbox.path("bin/systemctl"), mode).expect("it is ours");
+    let path = format!("{}:/usr/bin:/bin", sandbox.path("bin").display());
+    for (name, word) in
+        [("postinst", "configure"), ("prerm", "remove"), ("prerm", "upgrade"), ("postrm", "remove")]
+    {
+        let call = sandbox.program("sh").env("PATH", &path).arg("-u").arg(maintainer_script(name));
+        call.arg(word).run().ok();
+    }
+    assert!(!sandbox.path("asked").exists(), "{}", sandbox.read("asked"));
+}
+
+/// Longer ones are cut by what lists packages.
+#[test]
+fn the_synopsis_of_the_package_is_short() {
+    assert!(env!("CARGO_PKG_DESCRIPTION").len() < 80);
 }
