@@ -189,7 +189,7 @@ fn who_may_not_write_is_told_which_command_brings_the_file_up() {
     }
     let ran = sandbox.program(program.to_str().unwrap()).arg("inspect").run_by(NOBODY).run();
     ran.exits(74)
-        .says("is of version 1.0, and cannot be brought up to version 1.2")
+        .says("is of version 1.1, and cannot be brought up to version 1.2")
         .says("hint: run `runner doctor`");
 }
 

@@ -10,7 +10,8 @@ use super::{Call, Sandbox, Sql};
 const RUNNER: &str = env!("CARGO_BIN_EXE_runner");
 
 /// The database of each version, as SQL.
-pub const VERSIONS: [(&str, &str); 1] = [("1.0", include_str!("../versions/1.0.sql"))];
+pub const VERSIONS: [(&str, &str); 2] =
+    [("1.0", include_str!("../versions/1.0.sql")), ("1.1", include_str!("../versions/1.1.sql"))];
 
 /// Builds an example of this package, because `cargo test --test` does not.
 pub fn example(name: &str) -> PathBuf {

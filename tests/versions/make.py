@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records a history with runner and prints the database as SQL: the fixture of its version for the tests of upgrades.
 
-    tests/versions/make.py target/debug/runner > tests/versions/1.0.sql
+    tests/versions/make.py target/debug/runner > tests/versions/1.1.sql
 
 It is made once for each version of the schema, by the runner that brought that version, and stays as it is afterwards. The
 tests put the folder of the database in the place of @DIR@.
@@ -62,17 +62,27 @@ class History:
         run("enqueue", "good", "--after-any", f"{cancelled},{dead}", "--in", "3000d")
         run("enqueue", "good", "--unique-key", "v", "--in", "3000d", "--priority", "5")
         run("work", "-j2", "--until-idle", statuses=(0, 1))
-        run("pause", "--schedule", "rest")
-        # A worker dies while it runs a job.
+        run("pause", "--schedule", "rest", "--for", "3000d")
+        run("enqueue", "both", "bare")
+        run("work", "-j1", "--until-idle", statuses=(0, 1))
+        [due] = run("enqueue", "good", "--in", "3000d")
+        run("change", due, "--priority", "7")
+        # A worker dies while it runs a job, and a run before its job could start.
         with open(self.hold, "w", encoding="utf-8"):
             pass
         run("enqueue", "held")
-        worker = subprocess.Popen([self.runner, "work", "-j1", "-q"], cwd=self.folder, env=self.env)
-        while not os.path.exists(self.hold + ".begun"):
+        run("pause", "closed", "--for", "3000d")
+        start = lambda *words: subprocess.Popen([self.runner, *words, "-q"], cwd=self.folder, env=self.env)
+        dying = [start("work", "-j1"), start("run", "tock", "--queue", "closed")]
+        while not (os.path.exists(self.hold + ".begun") and run("inspect", "jobs", "--name", "tock", "--json")):
             time.sleep(0.05)
-        worker.send_signal(signal.SIGKILL)
-        worker.wait()
+        for program in dying:
+            program.send_signal(signal.SIGKILL)
+        for program in dying:
+            program.wait()
         os.remove(self.hold)
+        # A pause of everything that has ended, and nobody has recorded it.
+        run("pause", "--all", "--for", "10ms")
         # These are left to do.
         run("enqueue", "good", "extract", "reading")
 
