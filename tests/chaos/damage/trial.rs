@@ -48,8 +48,9 @@ const CHANGES: [&str; 12] = [
     "work -j2 --until-idle",
 ];
 
-/// Documented exit statuses that may come of a damaged file: done, no, no such thing, I/O, later, newer.
-const STATUSES: [i32; 6] = [0, 1, 66, 74, 75, 76];
+/// Documented exit statuses that may come of a damaged file: done, no, a key that belongs to other work (the damage has changed
+/// the arguments of its job), no such thing, I/O, later, newer.
+const STATUSES: [i32; 7] = [0, 1, 65, 66, 74, 75, 76];
 
 /// One damaged database.
 pub struct Trial {
@@ -116,7 +117,10 @@ impl Trial {
         // The log of a job is written as it was, unless a person looks.
         let stdout = if line.starts_with("logs") { "" } else { &ran.stdout };
         let printed = format!("{stdout}{}", ran.stderr);
-        if printed.chars().any(|c| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}')) {
+        // A tab of what a job wrote is shown as it is: it moves the cursor and does no more.
+        let is_dangerous =
+            |c: char| c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{202a}'..='\u{202e}');
+        if printed.contains(is_dangerous) {
             self.violation(&format!("what stands in the file reaches the terminal: {ran}"));
         }
         if matches!(status, Some(74 | 76)) {
