@@ -71,7 +71,7 @@ fn a_crontab_runs_as_cron_would_have_run_it() {
     for (start, end) in [("2026-03-01", "2026-04-01"), ("2026-10-01", "2026-11-01")] {
         let midnight = |day: &str| {
             let day: jiff::civil::Date = day.parse().unwrap();
-            day.to_zoned(zone.clone()).unwrap().timestamp().as_millisecond()
+            day.to_zoned_datetime(zone.clone()).unwrap().timestamp().as_millisecond()
         };
         let (start, end) = (midnight(start), midnight(end));
         let mut scene = Scene::new();
