@@ -133,7 +133,9 @@ fn since_takes_a_day_on_the_clock_of_the_place() {
 #[test]
 fn a_screen_shows_the_newest_fifty_unless_it_is_asked_for_more() {
     let sandbox = Sandbox::empty();
-    sandbox.call("enqueue -q --batch -").stdin("{\"command\":\"true\"}\n".repeat(60)).run().ok();
+    // Equal ones would share a row.
+    let batch: String = (0..60).map(|at| format!("{{\"command\":\"true\",\"label\":\"{at}\"}}\n")).collect();
+    sandbox.call("enqueue -q --batch -").stdin(batch).run().ok();
     assert_eq!(ids(&sandbox, "jobs").len(), 60, "all as JSON");
     for (line, expected) in [("inspect jobs", 50), ("inspect jobs --limit 0", 60)] {
         let screen = sandbox.run(line).ok();
@@ -438,4 +440,51 @@ fn dead_jobs_are_selected_by_their_reason() {
 
 fn json_of(line: &str) -> serde_json::Value {
     serde_json::from_str(line).unwrap()
+}
+
+#[test]
+fn equal_waiting_jobs_share_a_row_and_those_that_ended_do_not() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\n[jobs.b]\ncommand = 'true'\n");
+    for name in ["a", "a", "b", "a", "a", "a"] {
+        sandbox.run(&format!("enqueue -q {name} --at 2099-01-01T00:00:00Z")).ok();
+    }
+    sandbox.run("enqueue -q a --at 2099-01-01T00:00:00Z --label x").ok();
+    for _ in 0..2 {
+        sandbox.run("run -q b").ok();
+    }
+    sandbox.sql().run("UPDATE jobs SET changed_at = 1000000000000 WHERE state = 'succeeded'");
+    let rows = |options: &str| -> Vec<String> {
+        let ran = sandbox.run(&format!("inspect jobs {options}")).ok().quietly();
+        let words = |line: &str| line.split_whitespace().take(4).collect::<Vec<_>>().join(" ");
+        ran.stdout.lines().skip(1).map(words).collect()
+    };
+    assert_eq!(
+        rows(""),
+        [
+            "9 b default succeeded",
+            "8 b default succeeded",
+            "7 a x default",
+            "6 a ×3 default",
+            "3 b default scheduled",
+            "2 a ×2 default"
+        ]
+    );
+    assert_eq!(rows("--json").len(), 8, "JSON has each job");
+    // The limit counts jobs.
+    assert_eq!(rows("--limit 5")[3..], ["6 a ×2 default", "the newest 5; --limit"]);
+}
+
+#[test]
+fn deaths_that_one_run_does_for_are_replayed_by_the_newest() {
+    let sandbox = Sandbox::new("[jobs.nightly]\ncommand = 'exit 3'\nmax_attempts = 1\n");
+    for _ in 0..3 {
+        sandbox.run("run -q nightly").exits(3);
+    }
+    let seen = sandbox.run("inspect dead").ok().quietly().stdout;
+    let replay = "runner retry --dead --error-code EXIT_3 --latest";
+    assert!(seen.contains(&format!("replay  {replay}\n")), "{seen}");
+    sandbox.run(&replay["runner ".len()..]).ok();
+    let resolved = sandbox.sql().number("SELECT count(*) FROM jobs WHERE resolved_at IS NOT NULL");
+    assert_eq!((resolved, &*sandbox.job(3)["state"].to_string()), (2, "\"pending\""));
+    sandbox.run("inspect dead").ok().prints("no dead letters\n");
 }

@@ -166,8 +166,8 @@ fn the_list_of_workers() {
         // The column of process ids is as wide as they are.
         let pid = ran.stdout.lines().nth(1).and_then(|row| row.split_whitespace().nth(1)).expect("a row");
         insta::assert_snapshot!(ran.stdout.replace(pid, "[PID]"), @r"
-        worker  pid  state  running  slots  started  queues
-        [WORKER]  [PID]  alive  0  2  [AGO]  a
+        worker  pid  state  running  started  queues
+        [WORKER]  [PID]  alive  0 of 2  [AGO]  a
         ");
     });
 }

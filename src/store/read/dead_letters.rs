@@ -1,6 +1,6 @@
 //! Dead letters in groups: jobs of one name that died with the same code and the same message are one row.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Row, params_from_iter};
 
@@ -22,6 +22,8 @@ pub struct DeadGroup {
     pub jobs: u64,
     /// Why these jobs died, each reason once.
     pub reasons: Vec<DeadReason>,
+    /// Two of the jobs or more do the same, so that one run does for them.
+    pub has_same_work: bool,
     /// The rows of the newest deaths, newest first.
     pub rows: Vec<DeadRow>,
 }
@@ -70,7 +72,7 @@ impl Store {
         let columns = format!(
             ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, {LAST_WORDS},
                        coalesce(j.dead_reason, 'expired') AS dead_reason,
-                       j.label, j.args_nul, j.needs_version, d.definition,
+                       j.label, j.args_nul, j.task_hash, j.needs_version, d.definition,
                        EXISTS (SELECT 1 FROM dependencies AS x JOIN jobs AS w ON w.id = x.job_id AND w.state = 'pending'
                                WHERE x.dependency_id = j.id AND x.kind = 'success' AND NOT x.met) AS is_waited_for"
         );
@@ -80,10 +82,11 @@ impl Store {
                 groups.entry(row.get("error_code")?).or_default().add(row, limit)
             })
         })?;
-        let named = |(error_code, DeadGroupBuilder { jobs, reasons, rows, .. })| DeadGroup {
+        let named = |(error_code, DeadGroupBuilder { jobs, reasons, has_same_work, rows, .. })| DeadGroup {
             error_code,
             jobs,
             reasons,
+            has_same_work,
             rows,
         };
         let mut groups: Vec<_> = groups.into_iter().map(named).collect();
@@ -98,6 +101,9 @@ impl Store {
 struct DeadGroupBuilder {
     jobs: u64,
     reasons: Vec<DeadReason>,
+    has_same_work: bool,
+    /// What the jobs do, as far as others may do the same.
+    tasks: BTreeSet<i64>,
     rows: Vec<DeadRow>,
     /// The indexes of the rows, by name and last words.
     index: BTreeMap<(String, String), usize>,
@@ -113,6 +119,8 @@ impl DeadGroupBuilder {
         if !self.reasons.contains(&reason) {
             self.reasons.push(reason);
         }
+        let task: Option<i64> = row.get("task_hash")?;
+        self.has_same_work |= task.is_some_and(|task| !self.tasks.insert(task));
         let waited_for = row.get::<_, bool>("is_waited_for")?.then_some(id);
         let key = (row.get("name")?, last_words(row)?);
         if let Some(found) = self.index.get(&key).and_then(|index| self.rows.get_mut(*index)) {

@@ -31,6 +31,8 @@ pub struct Column {
     /// The column is shortened to this before it is dropped.
     squeezed: usize,
     hidden_if_empty: bool,
+    /// Counts the rows that are folded into one.
+    counts_folded: bool,
 }
 
 impl Column {
@@ -44,7 +46,14 @@ impl Column {
             floor: usize::MAX,
             squeezed: usize::MAX,
             hidden_if_empty: false,
+            counts_folded: false,
         }
+    }
+
+    /// The number of the rows that are folded into one. Left out if none are.
+    #[must_use]
+    pub const fn folded(title: &'static str) -> Self {
+        Self { hidden_if_empty: true, counts_folded: true, ..Self::new(title).right() }
     }
 
     /// Aligned to the right.
@@ -108,11 +117,13 @@ pub struct Table<'a, R> {
     columns: Vec<Column>,
     cells: Vec<Cell<'a, R>>,
     rows: Vec<Vec<String>>,
+    /// The number of rows that are folded into the last one.
+    folded: u64,
 }
 
 impl<'a, R> Table<'a, R> {
     pub const fn new() -> Self {
-        Self { columns: Vec::new(), cells: Vec::new(), rows: Vec::new() }
+        Self { columns: Vec::new(), cells: Vec::new(), rows: Vec::new(), folded: 0 }
     }
 
     /// Adds a column, and the function that gives its text for a row.
@@ -130,7 +141,30 @@ impl<'a, R> Table<'a, R> {
     }
 
     pub fn row(&mut self, row: &R) {
-        self.rows.push(self.cells.iter().map(|cell| cell(row)).collect());
+        self.add(self.texts(row));
+    }
+
+    /// Adds a row; if it differs from the last one in nothing but its first column, that one counts it.
+    pub fn folded_row(&mut self, row: &R) {
+        let texts = self.texts(row);
+        let counts = |at: usize| self.columns[at].counts_folded;
+        let is_equal = |last: &[String]| (1..texts.len()).all(|at| counts(at) || last[at] == texts[at]);
+        match (self.rows.last_mut().filter(|last| is_equal(last)), (0..texts.len()).find(|at| counts(*at))) {
+            (Some(last), Some(count)) => {
+                self.folded += 1;
+                last[count] = format!("×{}", self.folded);
+            }
+            _ => self.add(texts),
+        }
+    }
+
+    fn texts(&self, row: &R) -> Vec<String> {
+        self.cells.iter().map(|cell| cell(row)).collect()
+    }
+
+    fn add(&mut self, texts: Vec<String>) {
+        self.rows.push(texts);
+        self.folded = 1;
     }
 
     pub fn rows<'r>(&mut self, rows: impl IntoIterator<Item = &'r R>)
@@ -266,6 +300,21 @@ pub fn note_left_out(out: &mut Output, columns: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_differ_in_their_first_column_alone_are_counted_in_the_last_of_them() {
+        let mut table = Table::new()
+            .column(Column::new("id").right(), |(id, _): &(u32, &str)| id.to_string())
+            .column(Column::folded("jobs"), |_| String::new())
+            .column(Column::new("name"), |(_, name)| (*name).to_owned());
+        for (id, name, folds) in
+            [(9, "a", true), (8, "a", true), (7, "a", true), (6, "b", true), (5, "a", true), (4, "a", false)]
+        {
+            if folds { table.folded_row(&(id, name)) } else { table.row(&(id, name)) }
+        }
+        let rows: Vec<String> = table.rows.iter().map(|row| row.join(" ")).collect();
+        assert_eq!(rows, ["9 ×3 a", "6  b", "5  a", "4  a"]);
+    }
 
     #[test]
     fn a_narrow_table_shortens_then_drops_then_shortens_more() {

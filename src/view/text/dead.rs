@@ -198,7 +198,8 @@ fn selection(group: &DeadGroup, filter: &Filter) -> Option<String> {
     }
     let name = name.as_ref().map(|name| format!(" --name {name}")).unwrap_or_default();
     let label = label.as_ref().map(|label| format!(" {}", option("--label", label))).unwrap_or_default();
-    Some(format!("--dead --error-code {}{name}{label}", group.error_code))
+    let latest = if group.has_same_work { " --latest" } else { "" };
+    Some(format!("--dead --error-code {}{name}{label}{latest}", group.error_code))
 }
 
 /// Ids as a command takes them.

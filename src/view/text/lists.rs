@@ -33,6 +33,7 @@ pub fn jobs(
         .column(Column::new("id").right(), |job: &JobRow| job.id.to_string())
         .column(Column::new("name").name(), |job| job.definition.name.clone())
         .column(Column::label(), |job| job.shown_label().unwrap_or_default())
+        .column(Column::folded("jobs"), |_| String::new())
         .column(Column::new("queue").name().dropped(1), |job| job.definition.queue.clone())
         .column(Column::new("state").status(), |job| job.status().to_owned())
         .column(Column::new("runs").right(), attempts_text)
@@ -40,7 +41,10 @@ pub fn jobs(
             relative_time(if job.phase.is_some() { job.run_at } else { job.changed_at }, now)
         })
         .column(Column::new("what").text().dropped(2), what_happened);
-    List { table, json: job_json, nothing: "no jobs" }.show(out, rows, limit, "newest")
+    // Jobs that have not ended differ in nothing but their ids; of those that have, each id matters.
+    let is_waiting = |job: &JobRow| job.phase.is_some();
+    let list = List { folds: is_waiting, ..List::new(table, job_json, "no jobs") };
+    list.show(out, rows, limit, "newest")
 }
 
 /// Lists the dead letters that were resolved, with the note of how.
@@ -64,7 +68,7 @@ pub fn resolved(
         .column(Column::new("how").name(), |job| {
             job.resolution.as_deref().map(safe_line).unwrap_or_default()
         });
-    List { table, json: job_json, nothing: "no dead letter was resolved" }.show(out, rows, limit, "newest")
+    List::new(table, job_json, "no dead letter was resolved").show(out, rows, limit, "newest")
 }
 
 pub fn attempts(
@@ -86,7 +90,7 @@ pub fn attempts(
         .column(Column::new("decision").text().dropped(3), |row| {
             decision_text(&row.attempt, row.max_attempts)
         });
-    let list = List { table, json: listed_attempt_json, nothing: "no attempts have ended" };
+    let list = List::new(table, listed_attempt_json, "no attempts have ended");
     list.show(out, rows, limit, "newest")
 }
 
@@ -96,9 +100,15 @@ struct List<'a, R> {
     json: fn(&R) -> Value,
     /// The words on the screen if there is no row.
     nothing: &'a str,
+    /// Whether equal rows of this kind are one on the screen.
+    folds: fn(&R) -> bool,
 }
 
-impl<R> List<'_, R> {
+impl<'a, R> List<'a, R> {
+    fn new(table: Table<'a, R>, json: fn(&R) -> Value, nothing: &'a str) -> Self {
+        Self { table, json, nothing, folds: |_| false }
+    }
+
     /// Shows at most `limit` rows. If there are more, the screen says that these are the newest, or whatever `which` is. True
     /// if there is a row.
     ///
@@ -118,6 +128,8 @@ impl<R> List<'_, R> {
         {
             if out.json {
                 out.object(&(self.json)(row.borrow()));
+            } else if (self.folds)(row.borrow()) {
+                self.table.folded_row(row.borrow());
             } else {
                 self.table.row(row.borrow());
             }
@@ -172,7 +184,7 @@ fn since(at: Option<Timestamp>, now: Timestamp) -> String {
 /// Lists queues.
 pub fn queues(out: &mut Output, queues: &[QueueRow], now: Timestamp) -> store::Result<bool> {
     let nothing = "no queue has unfinished jobs, is paused or is limited";
-    List { table: queue_table(queues, now), json: queue_json, nothing }.show_all(out, queues)
+    List::new(queue_table(queues, now), queue_json, nothing).show_all(out, queues)
 }
 
 /// A table with the columns that these queues need, still without rows.
@@ -224,8 +236,9 @@ pub fn workers(
             };
             state.to_owned()
         })
-        .column(Column::new("running").right(), |worker| worker.row.running.to_string())
-        .column(Column::new("slots").right(), |worker| worker.row.slots.to_string())
+        .column(Column::new("running").right(), |worker| {
+            format!("{} of {}", worker.row.running, worker.row.slots)
+        })
         .column(Column::new("started").dropped(1), |worker| relative_time(worker.row.started_at, now))
         .column(Column::new("queues").text(), |worker| match (&worker.row.queues, worker.row.run_job_id) {
             (None, _) => "all".to_owned(),
@@ -233,7 +246,7 @@ pub fn workers(
             (Some(queues), None) => queues.join(", "),
         });
     let nothing = &no_worker_text(None, &[], Place::of_this_call()).unwrap_or_default();
-    let found = List { table, json: listed_worker_json, nothing }.show_all(out, workers)?;
+    let found = List::new(table, listed_worker_json, nothing).show_all(out, workers)?;
     if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
         out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it");
     }
@@ -279,7 +292,7 @@ pub fn schedules(
         format!("there is no schedule; {} takes them from the job file", runner("apply", ""))
     };
     let json = |row: &ScheduleRow| schedule_json(&row.schedule);
-    let found = List { table, json, nothing: &nothing }.show_all(out, rows)?;
+    let found = List::new(table, json, &nothing).show_all(out, rows)?;
     note_changed_files(out, changed);
     Ok(found)
 }
@@ -345,7 +358,7 @@ pub fn times_to_come(
         next.extend(after.map(|after| (after, index)));
         Some(Ok(TimeToCome { schedule: &schedules[index], at }))
     });
-    List { table, json, nothing }.show(out, rows, limit, "next")
+    List::new(table, json, nothing).show(out, rows, limit, "next")
 }
 
 /// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot. `which` says how they
@@ -378,7 +391,7 @@ pub fn stats(
             let last = of.last_failure.as_ref();
             last.map(|(at, code)| format!("{}, {code}", relative_time(*at, now))).unwrap_or_default()
         });
-    let list = List { table, json: stats_json, nothing: "nothing has ended" };
+    let list = List::new(table, stats_json, "nothing has ended");
     let found = list.show(out, stats.into_iter().map(Ok), limit, which)?;
     // On a narrow screen the table drops columns, and the legend would explain what is not there.
     if found && !out.json && out.width() >= 80 {
