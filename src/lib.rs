@@ -31,10 +31,10 @@
 //!
 //! # Three walk-throughs
 //!
-//! **A job runs.** `worker/dispatcher.rs` takes all messages of its inbox, then runs a turn: [`store::Store::turn`] is one
+//! **A job runs.** The dispatcher (`worker/dispatcher/serve.rs`) takes all messages of its inbox, then runs a turn: [`store::Store::turn`] is one
 //! transaction, whose steps are numbered there; `docs/design.md` lists them. After the commit the dispatcher hands each
 //! claim to a slot (`worker/slots.rs`, one thread each) and reports what changed. The slot notes the start in the start log
-//! (`worker/registration.rs`) and runs the attempt ([`process::run()`]); the [`model::AttemptEnd`] goes back to the inbox.
+//! (`worker/start_log.rs`) and runs the attempt ([`process::run()`]); the [`model::AttemptEnd`] goes back to the inbox.
 //! In the next turn [`model::decide()`] decides, and `store/write/finish.rs` writes the attempt only if job, worker and number
 //! still match. A slot is idle again once its last end is on disk.
 //!

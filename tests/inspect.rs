@@ -134,7 +134,8 @@ fn since_takes_a_day_on_the_clock_of_the_place() {
 fn a_screen_shows_the_newest_fifty_unless_it_is_asked_for_more() {
     let sandbox = Sandbox::empty();
     // Equal ones would share a row.
-    let batch: String = (0..60).map(|at| format!("{{\"command\":\"true\",\"label\":\"{at}\"}}\n")).collect();
+    let line = |at: usize| format!("{{\"command\":\"true\",\"label\":\"{at}\"}}\n");
+    let batch = (0..60).map(line).collect::<Vec<_>>().concat();
     sandbox.call("enqueue -q --batch -").stdin(batch).run().ok();
     assert_eq!(ids(&sandbox, "jobs").len(), 60, "all as JSON");
     for (line, expected) in [("inspect jobs", 50), ("inspect jobs --limit 0", 60)] {

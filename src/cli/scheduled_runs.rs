@@ -21,14 +21,14 @@ const MAX_NAMED: usize = 10;
 /// nothing of the new ones is left but their names.
 pub fn tell(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     // Where a key led to an earlier job, that is told.
-    let led_by_key = |it: &&Enqueued| !it.created && it.scheduled_run != Some(ScheduledRun::Counts);
+    let led_by_key = |it: &&Enqueued| !it.created && !it.is_scheduled_run();
     let found = enqueued.iter().filter(|it| it.scheduled_run.is_some() && !led_by_key(it));
     let found: Vec<&Enqueued> = found.collect();
     for it in found.iter().take(MAX_NAMED) {
         let wanted = &jobs[it.index];
         let name = &wanted.definition.name;
         match it.scheduled_run {
-            Some(ScheduledRun::Counts) => {
+            Some(ScheduledRun::Counts(_)) => {
                 if let Some(job) = locate::find_job(store, it.id, clock::now())? {
                     warn(&standing_text(&job, needs_success(jobs, it.index)));
                 }

@@ -33,7 +33,7 @@ pub(super) struct CronLine {
     weekdays: Numbers,
     /// A day must match both of its fields, because one of them begins with `*`. Otherwise either field will do.
     needs_both_days: bool,
-    keeps_pace: bool,
+    is_interval: bool,
 }
 
 /// The short forms, and the lines that they stand for.
@@ -66,10 +66,10 @@ impl CronLine {
             months: MONTH.read(month)?,
             weekdays: WEEKDAY.read(weekday)?,
             needs_both_days: day.starts_with('*') || weekday.starts_with('*'),
-            keeps_pace: minute.starts_with('*') || hour.starts_with('*'),
+            is_interval: minute.starts_with('*') || hour.starts_with('*'),
         };
-        // Forty years is the longest time between two days that match: two leap days of one weekday around 2100, which has
-        // none. The result does not depend on the first year, because 28 years without such a gap have all days.
+        // Forty years is the longest time between two days that match: two leap days of one weekday around 2100, which is no
+        // leap year. Any 28 years without such a year have each date on each weekday, so it does not matter which forty these are.
         let forty_years = date(2000, 1, 1).at(0, 0, 0, 0)..=date(2039, 12, 31).at(23, 59, 0, 0);
         if line.times(forty_years).next().is_none() {
             return Err(format!("{text:?} never comes: there is no such day"));
@@ -77,10 +77,10 @@ impl CronLine {
         Ok(line)
     }
 
-    /// Whether the minute or the hour begins with `*`. Such a line is a pace; any other is a time of day or several, also
-    /// `0,20 2-4 * * *`. Cron treats the two differently when clocks change.
-    pub fn keeps_pace(&self) -> bool {
-        self.keeps_pace
+    /// Whether the minute or the hour begins with `*`. Such a line is an interval; any other is a time of day or
+    /// several, `0,20 2-4 * * *` too. Cron treats the two differently when clocks change.
+    pub fn is_interval(&self) -> bool {
+        self.is_interval
     }
 
     /// The times of the wall clock within this range that match.

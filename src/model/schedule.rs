@@ -1,4 +1,4 @@
-//! When a schedule is due: a line of cron in a time zone, a fixed pace, or each boot of the machine.
+//! When a schedule is due: a line of cron in a time zone, a fixed interval, or each boot of the machine.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -67,12 +67,12 @@ impl ScheduleText {
 /// A schedule that was read, with its time zone.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    pace: Pace,
+    rule: Rule,
     zone: TimeZone,
 }
 
 #[derive(Clone, Debug)]
-enum Pace {
+enum Rule {
     Cron(CronLine),
     Every(Millis),
     Boot,
@@ -84,17 +84,17 @@ impl Schedule {
 
     /// Reads a line of cron, `every 15m`, or `@reboot`. The error says what is allowed.
     pub fn parse(text: &str, zone: TimeZone) -> Result<Self, String> {
-        let pace = match span_text(text) {
-            Some(span) => Pace::Every(every(span.trim())?),
-            None if text.trim() == Self::AT_BOOT => Pace::Boot,
-            None => Pace::Cron(CronLine::parse(text)?),
+        let rule = match span_text(text) {
+            Some(span) => Rule::Every(every(span.trim())?),
+            None if text.trim() == Self::AT_BOOT => Rule::Boot,
+            None => Rule::Cron(CronLine::parse(text)?),
         };
-        Ok(Self { pace, zone })
+        Ok(Self { rule, zone })
     }
 
     /// Whether its times are those of the clocks of its zone.
     pub const fn goes_by_clocks(&self) -> bool {
-        matches!(self.pace, Pace::Cron(_))
+        matches!(self.rule, Rule::Cron(_))
     }
 
     /// The first time of a schedule that begins at `now`. `@reboot` has no times.
@@ -142,16 +142,16 @@ impl Schedule {
     }
 
     /// The next time of a schedule that has `next`, if that is further away than it can be after `begins`, because the clock
-    /// was ahead when `next` was computed. A pace keeps its phase.
+    /// was ahead when `next` was computed. An interval keeps its phase.
     pub fn nearer(&self, next: Timestamp, begins: Timestamp) -> Option<Timestamp> {
-        let nearer = match &self.pace {
-            Pace::Boot => return None,
-            Pace::Every(span) => {
+        let nearer = match &self.rule {
+            Rule::Boot => return None,
+            Rule::Every(span) => {
                 // The last moment of the span after `begins` counts to it.
                 let spans = next.minus(Millis(1)).since(begins).0 / span.0;
                 next.minus(Millis(spans * span.0))
             }
-            Pace::Cron(_) => self.after(begins)?,
+            Rule::Cron(_) => self.after(begins)?,
         };
         (nearer < next).then_some(nearer)
     }
@@ -163,10 +163,10 @@ impl Schedule {
 
     /// The first time after this one. For `every 15m` this one must be a time of the schedule.
     fn after(&self, time: Timestamp) -> Option<Timestamp> {
-        match &self.pace {
-            Pace::Boot => None,
-            Pace::Every(span) => Some(time.plus(*span)),
-            Pace::Cron(line) => {
+        match &self.rule {
+            Rule::Boot => None,
+            Rule::Every(span) => Some(time.plus(*span)),
+            Rule::Cron(line) => {
                 let first = instant(time)?.checked_add(1.second()).ok()?;
                 let last = first.checked_add(FORTY_YEARS).ok()?;
                 let mut stretch = Stretch::at(&self.zone, first);
@@ -190,10 +190,10 @@ impl Schedule {
         if last < first {
             return None;
         }
-        match &self.pace {
-            Pace::Boot => None,
-            Pace::Every(span) => Some(first.plus(Millis(last.since(first).0 / span.0 * span.0))),
-            Pace::Cron(line) => {
+        match &self.rule {
+            Rule::Boot => None,
+            Rule::Every(span) => Some(first.plus(Millis(last.since(first).0 / span.0 * span.0))),
+            Rule::Cron(line) => {
                 let (first, last) = (instant(first)?, instant(last)?);
                 let mut stretch = Stretch::at(&self.zone, last);
                 loop {
@@ -235,16 +235,16 @@ impl Stretch {
 
     /// The times of a line of cron in the part of this stretch that lies in `range`.
     ///
-    /// A pace goes by the clock as it is. Times of day go on where the clock would have been without its change: if it was
-    /// set forward, the times that it left out come at the start of the stretch; if it was set back, they wait until it shows
-    /// what it has not shown before. A time may come twice in a row.
+    /// This is Vixie cron's rule for changes of the clock. A line whose minute or hour begins with `*` goes by the new time at
+    /// once. The times of day that a clock set forward has left out come at the start of the stretch. Those that a clock set
+    /// back shows a second time have come already. A time may come twice in a row.
     fn times(
         &self,
         line: &CronLine,
         range: RangeInclusive<Instant>,
     ) -> impl DoubleEndedIterator<Item = Instant> {
         let (first, last) = range.into_inner();
-        let offset = if line.keeps_pace() { self.offset } else { self.offset_before };
+        let offset = if line.is_interval() { self.offset } else { self.offset_before };
         let begin = offset.to_datetime(self.start);
         let first = if first <= self.start { begin } else { begin.max(self.offset.to_datetime(first)) };
         let end = self.end.and_then(|end| end.checked_sub(1.second()).ok()).unwrap_or(Instant::MAX);

@@ -264,7 +264,7 @@ fn minute_by_minute(text: &str, zone: &TimeZone, from: Timestamp, to: Timestamp)
     let mut shown = wall(first);
     for minute in first + 1..=to.0.div_euclid(60_000) {
         let now = wall(minute);
-        let begin = if line.keeps_pace() { now } else { shown + 1.minute() };
+        let begin = if line.is_interval() { now } else { shown + 1.minute() };
         let comes = begin <= now && line.times(begin..=now).next().is_some();
         shown = shown.max(now);
         let time = Timestamp(minute * 60_000);

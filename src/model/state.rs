@@ -66,7 +66,7 @@ words! {
         /// Due now.
         Ready = "ready",
         /// Due in the future, never started.
-        Delayed = "scheduled",
+        Scheduled = "scheduled",
         /// Due in the future, started before.
         Retrying = "retrying",
         /// Some of its dependencies have not succeeded, whether it is due or not.

@@ -3,10 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{env, fs};
 
 use super::job_files::read_env_file;
+use super::spawn::candidates;
 use crate::model::{Bytes, Command, JobDefinition};
 
 /// Each thing that is missing here: the folder, the program, a file of variables. With a launcher neither folder nor program
@@ -66,19 +67,11 @@ fn first_path(line: &str) -> Option<String> {
 }
 
 fn missing_program(program: &OsStr, cwd: &Path, own_path: Option<&Bytes>) -> Option<String> {
-    let is_path = program.as_bytes().contains(&b'/');
-    let folders: Vec<PathBuf> = if is_path {
-        vec![PathBuf::new()]
-    } else {
-        let own_path = own_path.map(|path| path.as_os_str().to_owned());
-        let path = own_path.or_else(|| env::var_os("PATH")).unwrap_or_else(|| "/bin:/usr/bin".into());
-        env::split_paths(&path).collect()
-    };
-    let files = folders.into_iter().map(|folder| cwd.join(folder).join(program));
+    let files = candidates(program, cwd, own_path);
     let mut kinds =
         files.map(|file| fs::metadata(file).map(|it| it.is_file() && it.permissions().mode() & 0o111 != 0));
     let shown = program.to_string_lossy();
-    let mut problem = Some(if is_path {
+    let mut problem = Some(if program.as_bytes().contains(&b'/') {
         format!("no such program: {shown}")
     } else {
         format!("no such program in PATH: {shown}")

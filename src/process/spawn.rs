@@ -264,7 +264,8 @@ fn about_program(
 ) -> (SpawnFailure, String) {
     let shown = program(launch).to_string_lossy();
     // The first file in the PATH counts; an executable one before others.
-    let found: Vec<PathBuf> = candidates(launch, cwd, own_path).filter(|path| path.exists()).collect();
+    let found: Vec<PathBuf> =
+        candidates(program(launch), cwd, own_path).filter(|path| path.exists()).collect();
     let executable = found.iter().find(|path| path.is_file() && access(*path, Access::EXEC_OK).is_ok());
     let message = match (executable, found.first()) {
         (Some(_), _) if error.kind() == ErrorKind::NotFound => {
@@ -278,13 +279,12 @@ fn about_program(
     (SpawnFailure::NotExecutable, message)
 }
 
-/// Where the program may be.
-fn candidates<'a>(
-    launch: &'a Launch<'_>,
+/// The files that the program may be, in the order of the search.
+pub(super) fn candidates<'a>(
+    program: &'a OsStr,
     cwd: &'a Path,
     own_path: Option<&Bytes>,
 ) -> impl Iterator<Item = PathBuf> + use<'a> {
-    let program = program(launch);
     let directories: Vec<PathBuf> = if program.as_bytes().contains(&b'/') {
         vec![PathBuf::new()]
     } else {

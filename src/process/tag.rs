@@ -6,8 +6,9 @@ use std::str::FromStr;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// The variable that holds the mark of the attempt. It has not the name of [`WORKER_MARK`], so that a worker of version 1.0
-/// takes a process for untagged and not for one of another attempt, and finds it by its process group.
+/// The variable that holds the mark of the attempt. It is not called [`WORKER_MARK`], because a worker of
+/// version 1.0 would then read it as the mark of another worker, and leave the process alone. So it finds the process by its
+/// group.
 const ATTEMPT_MARK: &str = "RUNNER_ATTEMPT_MARK";
 /// The variable in which version 1.0 gave every job its worker's own secret.
 pub(super) const WORKER_MARK: &str = "RUNNER_MARK";

@@ -112,7 +112,7 @@ impl RetryThrottle {
 
     /// Doubles the cap if its time is over, up to all slots. If all were tried again at once, they could take from each
     /// other what each needs, and none would start.
-    pub(super) fn pass(&mut self, now: Instant, slots: usize) {
+    pub(super) fn on_deadline(&mut self, now: Instant, slots: usize) {
         if let State::Shortage { cap, until } = self.state
             && until <= now
         {
@@ -135,11 +135,11 @@ mod tests {
         assert!(throttle.shortage(now, 2));
         assert!(!throttle.shortage(now, 1));
         assert!(throttle.allows_turn(now));
-        throttle.pass(now, 4);
+        throttle.on_deadline(now, 4);
         assert_eq!((throttle.cap(4), throttle.until()), (1, Some(now + CAP_TIME)));
-        throttle.pass(now + CAP_TIME, 4);
+        throttle.on_deadline(now + CAP_TIME, 4);
         assert_eq!((throttle.cap(4), throttle.until()), (2, Some(now + 2 * CAP_TIME)));
-        throttle.pass(now + 2 * CAP_TIME, 4);
+        throttle.on_deadline(now + 2 * CAP_TIME, 4);
         assert_eq!((throttle.cap(4), throttle.until()), (4, None));
         assert!(throttle.shortage(now + SHORTAGE_REPORT_INTERVAL, 1));
     }
@@ -167,7 +167,7 @@ mod tests {
         throttle.shortage(now, 2);
         assert!(throttle.store_failed(now, false));
         throttle.shortage(now, 1);
-        throttle.pass(now + CAP_TIME, 4);
+        throttle.on_deadline(now + CAP_TIME, 4);
         assert!(!throttle.allows_turn(now));
         assert!(throttle.store_works());
         assert_eq!(throttle.cap(4), 4);

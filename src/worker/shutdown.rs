@@ -45,7 +45,7 @@ impl Shutdown {
     }
 
     /// Ends the attempts if the timeout is over.
-    pub(super) fn pass(&mut self, now: Instant) -> Option<ShutdownStep> {
+    pub(super) fn on_deadline(&mut self, now: Instant) -> Option<ShutdownStep> {
         match self {
             Self::Waiting { deadline } if *deadline <= now => {
                 *self = Self::Ending;

@@ -2,7 +2,7 @@
 //! slot is first needed.
 //!
 //! A thread that blocks starts commands faster than an asynchronous runtime does, and keeps one attempt straight-line
-//! code. If the worker is killed, a recovery concludes from the start log how far each slot had come, see `registration`.
+//! code. If the worker is killed, a recovery concludes from the start log (`start_log`) how far each slot had come.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Permissions};

@@ -64,7 +64,7 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
     if args.how.redefine {
         let planner = Planner::new(global, "enqueue", clock::now());
         let jobs = &replacements(&selected.jobs, |old| planner.replacement(old))?;
-        return selected.run(&mut store, Act::Redefine { jobs, force }, args.dry_run, out);
+        return selected.run(&mut store, Act::ReplaceEnded { jobs, force }, args.dry_run, out);
     }
     if !out.quiet {
         warn_of_differing(global, selected.will_run().into_iter(), args.dry_run);
@@ -85,7 +85,7 @@ pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<Ex
     if what.redefine {
         let planner = Planner::new(global, "enqueue", now);
         let jobs = &replacements(&selected.jobs, |old| planner.replacement_in_place(old))?;
-        return selected.run(&mut store, Act::ChangeDefinition { jobs }, *dry_run, out);
+        return selected.run(&mut store, Act::ReplacePending { jobs }, *dry_run, out);
     }
     let change =
         JobChange { run_at: what.run_at(now), priority: what.priority, queue: what.to_queue.clone() };
@@ -174,7 +174,7 @@ impl Selected {
     fn will_run(&self) -> Vec<&JobRow> {
         let (mut seen, mut jobs) = (BTreeSet::new(), Vec::new());
         for job in self.jobs.values().rev() {
-            if !self.latest || job.task().is_none_or(|task| seen.insert(task)) {
+            if !self.latest || job.task_hash.is_none_or(|task| seen.insert(task)) {
                 jobs.push(job);
             }
         }
@@ -201,7 +201,8 @@ impl Selected {
                     if dry_run {
                         // Nothing was done, so the job is shown as it is.
                         show_planned(out, act, *done, self.jobs.get(id).unwrap_or(job), job);
-                    } else if let (Act::Redefine { .. }, Done::ResolvedFor(_), false) = (act, done, out.json)
+                    } else if let (Act::ReplaceEnded { .. }, Done::ResolvedFor(_), false) =
+                        (act, done, out.json)
                     {
                         // Nothing but new ids is printed.
                         older += 1;
@@ -246,11 +247,11 @@ impl Selected {
 
     /// Names a job that was left, with the reason.
     fn refusal_words(&self, act: Act<'_>, id: i64, refusal: Refusal) -> String {
-        let redefine = matches!(act, Act::Redefine { .. });
+        let redefine = matches!(act, Act::ReplaceEnded { .. });
         let option = if redefine { " --redefine" } else { "" };
         match (refusal, act) {
             (Refusal::Unknown, _) => format!("there is no job {id}"),
-            (Refusal::State(state), Act::Change(_) | Act::ChangeDefinition { .. }) => {
+            (Refusal::State(state), Act::Change(_) | Act::ReplacePending { .. }) => {
                 let again = match state {
                     JobState::Dead | JobState::Cancelled => {
                         format!("; {} puts it back", runner("retry", id))
@@ -262,7 +263,7 @@ impl Selected {
             (Refusal::State(state), Act::Resolve { .. }) => {
                 format!("job {id} is {state}; only dead jobs are resolved")
             }
-            (Refusal::State(JobState::Pending), Act::Redefine { jobs, .. }) if jobs.contains_key(&id) => {
+            (Refusal::State(JobState::Pending), Act::ReplaceEnded { jobs, .. }) if jobs.contains_key(&id) => {
                 let change = runner("change", format_args!("{id} --redefine"));
                 format!("job {id} is pending; {change} puts a new job in its place")
             }
@@ -324,7 +325,7 @@ fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done,
         (Act::Change(change), _) => {
             format!("job {id} {title}: {}{}", changed_text(change, job), waits_on_text(job))
         }
-        (Act::Retry { .. } | Act::Redefine { .. } | Act::ChangeDefinition { .. }, _) => {
+        (Act::Retry { .. } | Act::ReplaceEnded { .. } | Act::ReplacePending { .. }, _) => {
             format!("job {id} {title}: pending again, due now")
         }
     };
@@ -346,7 +347,7 @@ fn show_planned(out: &mut Output, act: Act<'_>, done: Done, job: &JobRow, new: &
             &job_json(job),
             format!("would resolve job {id} {title}, because a newer one does its work"),
         ),
-        Act::Redefine { .. } | Act::ChangeDefinition { .. } => {
+        Act::ReplaceEnded { .. } | Act::ReplacePending { .. } => {
             let mut new = job_json(new);
             new["id"] = json!(null);
             out.done(&new, format!("would replace job {id} {title}"));

@@ -28,7 +28,7 @@ use crate::view::snapshot::Snapshot;
 use crate::worker;
 
 /// Looks at the database. Name, label and queue of the filter narrow the list of what needs attention, and nothing else.
-pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Snapshot> {
+pub(super) fn read_snapshot(store: &Store, filter: &Filter, now: Timestamp) -> Result<Snapshot> {
     let (overview, schedules) = store.at_one_moment(|| Ok((store.overview(now)?, store.schedules()?)))?;
     let workers = with_liveness(store, overview.workers.clone())?;
     let files = changed_files(&schedules, now);

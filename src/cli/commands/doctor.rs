@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::attention_facts::{cannot_start, look};
+use super::attention_facts::{cannot_start, read_snapshot};
 use crate::cli::args::{DoctorArgs, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
@@ -59,7 +59,7 @@ pub fn run(global: &Global, args: &DoctorArgs, out: &mut Output) -> Result<ExitS
         report.schema_version = Some(store.version()?.to_string());
         report.rules = Store::audit_rules().count();
         let broken = store.audit()?;
-        match look(&store, &Filter::default(), clock::now()) {
+        match read_snapshot(&store, &Filter::default(), clock::now()) {
             Ok(mut look) => {
                 if args.strict {
                     look.attention.extend(cannot_start(&look.schedules, clock::now()));

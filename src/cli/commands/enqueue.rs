@@ -19,7 +19,7 @@ use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState, OutputStream};
 use crate::place::{Place, runner};
 use crate::process::is_stdout_closed;
-use crate::store::{self, Enqueued, JobRow, NewJob, ScheduledRun, Store, StoreError};
+use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
 use crate::text::{counted, local_time, safe_line};
 use crate::view::advice::no_worker_text;
 use crate::view::json::{attempt_json, job_json, with_output};
@@ -152,7 +152,7 @@ pub fn report_final(
         show_output(out, store, job, last)?;
     }
     // Such a job has not run: what went wrong is told by the jobs that it waits for.
-    let stuck = job.waits_for.iter().filter(|unmet| job.is_stuck() && unmet.is_stuck());
+    let stuck = job.waits_for.iter().filter(|unmet| job.is_stuck() && unmet.is_stuck);
     for unmet in stuck.take(MAX_NAMED) {
         if let Some(before) = store.job(unmet.id, clock::now())? {
             tell(out, &before)?;
@@ -313,7 +313,7 @@ fn check_keys(options: &JobOptions, single: bool) -> Result<()> {
 /// Warns about earlier jobs that hold a key, because their ids are printed in place of new ones.
 fn warn_of_held_keys(store: &Store, wanted: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     let mut held = 0;
-    for Enqueued { index, id, .. } in enqueued.iter().filter(|job| !job.created && !counts(job)) {
+    for Enqueued { index, id, .. } in enqueued.iter().filter(|job| !job.created && !job.is_scheduled_run()) {
         let Some(job) = store.job(*id, clock::now())? else { continue };
         held += 1;
         if held <= MAX_NAMED {
@@ -324,11 +324,6 @@ fn warn_of_held_keys(store: &Store, wanted: &[NewJob], enqueued: &[Enqueued]) ->
         warn(&format!("nothing new: the keys of {} are held, too", counted(held - MAX_NAMED, "further job")));
     }
     Ok(())
-}
-
-/// Whether this is a run that the schedule of a dependency has brought: nothing was to be enqueued in its place.
-fn counts(job: &Enqueued) -> bool {
-    job.scheduled_run == Some(ScheduledRun::Counts)
 }
 
 /// Warns of arguments that no one looks at, because their job would seem to succeed without them.
@@ -363,7 +358,7 @@ pub fn held_key(wanted: &NewJob, job: &JobRow) -> String {
 
 /// Prints the ids. If standard output fails, they go to standard error, because the jobs are on disk all the same.
 fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Result<()> {
-    let enqueued: Vec<&Enqueued> = enqueued.iter().filter(|job| !counts(job)).collect();
+    let enqueued: Vec<&Enqueued> = enqueued.iter().filter(|job| !job.is_scheduled_run()).collect();
     if out.quiet || enqueued.is_empty() {
         return Ok(());
     }

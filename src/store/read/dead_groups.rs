@@ -10,15 +10,16 @@ use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::filter::{Conditions, Filter};
+use super::filter::{Conditions, Filter, later_success};
 use super::problem::Count;
 use crate::model::{Attention, EXPIRED};
 use crate::store::file::error::Result;
 use crate::store::file::row::{all, maybe, one};
 use crate::text::Timestamp;
 
-/// At most this number of jobs of a group is looked at, and of all groups the second one, or as many of each as an entry names.
+/// At most this number of jobs of a group is read.
 const MAX_COUNTED: usize = if cfg!(test) { 4 } else { 10_000 };
+/// At most this number of jobs of all groups together is read, but of each group as many as an entry names.
 const MAX_COUNTED_IN_ALL: usize = if cfg!(test) { 30 } else { 50_000 };
 
 /// At most this number of groups is told apart, because nobody reads more.
@@ -204,7 +205,7 @@ impl DeadReader<'_> {
             && !last.has_recovered
             && group.dead.jobs.iter().all(|job| job.id != last.id)
         {
-            // In the place of another one, because they are counted up to this number.
+            // Another one goes, so that there are still as many as were counted.
             group.dead.jobs.pop();
             group.dead.jobs.push(last);
         }
@@ -279,10 +280,7 @@ fn columns(died_at: &str) -> String {
 
 /// Whether a later run of the job `j`, which died at this time, succeeded.
 fn has_recovered(died_at: &str) -> String {
-    format!(
-        "EXISTS (SELECT 1 FROM jobs AS s INDEXED BY jobs_succeeded WHERE s.state = 'succeeded'
-                 AND s.task_hash IS NOT NULL AND s.task_hash = j.task_hash AND s.changed_at > {died_at})"
-    )
+    format!("{} IS NOT NULL", later_success(died_at))
 }
 
 impl DeadJob {

@@ -38,7 +38,7 @@ impl StateFilter {
             Self::State(state) => format!("j.state = '{state}'"),
             Self::Phase(Phase::Blocked) => format!("{pending} AND j.unmet_dependencies > 0"),
             Self::Phase(Phase::Ready) => format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at <= ?1"),
-            Self::Phase(Phase::Delayed) => {
+            Self::Phase(Phase::Scheduled) => {
                 format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at > ?1 AND j.attempts = 0")
             }
             Self::Phase(Phase::Retrying) => {
@@ -75,11 +75,13 @@ pub struct Filter {
     pub recovered: bool,
 }
 
-/// Whether a later run of the same task as the dead `jobs AS j` succeeded. The hash finds candidates, and is null
-/// where no other job does the same.
-const RECOVERED: &str = "EXISTS (SELECT 1 FROM jobs AS s INDEXED BY jobs_succeeded
-    WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL AND s.task_hash = j.task_hash AND s.changed_at > j.changed_at
-      AND s.name = j.name AND s.label IS j.label AND s.args_nul IS j.args_nul)";
+/// The id of the last job that did the same as the job `j` and has succeeded since this time, as SQL; null if none has.
+pub fn later_success(time: &str) -> String {
+    format!(
+        "(SELECT s.id FROM jobs AS s INDEXED BY jobs_succeeded WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL
+            AND s.task_hash = j.task_hash AND s.changed_at > {time} ORDER BY s.changed_at DESC LIMIT 1)"
+    )
+}
 
 /// A column whose values in use are completed and suggested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +95,8 @@ impl Store {
     /// Whether a later run of the same task as this dead job succeeded.
     pub fn has_recovered(&self, id: i64) -> Result<bool> {
         let sql = format!(
-            "SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = ?1 AND j.state = 'dead' AND {RECOVERED})"
+            "SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = ?1 AND j.state = 'dead' AND {} IS NOT NULL)",
+            later_success("j.changed_at")
         );
         self.read(|tx| one(tx, &sql, [id], value))
     }
@@ -163,7 +166,7 @@ impl Filter {
             wanted.and_sql(if resolved { "j.resolved_at IS NOT NULL" } else { "j.resolved_at IS NULL" });
         }
         if self.recovered {
-            wanted.and_sql(RECOVERED);
+            wanted.and_sql(&format!("{} IS NOT NULL", later_success("j.changed_at")));
         }
         let changed_at =
             "iif(j.state = 'pending' AND j.expires_at <= ?1, max(j.expires_at, j.changed_at), j.changed_at)";

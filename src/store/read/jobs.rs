@@ -35,6 +35,9 @@ pub struct JobRow {
     pub idempotency_key: Option<String>,
     /// Tells it from other jobs of its name.
     pub label: Option<String>,
+    /// The hash of name, label and arguments, which jobs that do the same have in common. None if no other job does the same:
+    /// an ad hoc job is one of a kind, and so is a job whose arguments are not told from others by a label.
+    pub task_hash: Option<i64>,
     pub enqueued_at: Timestamp,
     /// The next or last due time.
     pub run_at: Timestamp,
@@ -80,15 +83,6 @@ pub struct JobRow {
     pub waits_for: Vec<UnmetDependency>,
     /// The row id of the `run` that keeps the job for itself, unless that is dead and recovered. Lists do not read this.
     pub run_worker_id: Option<i64>,
-}
-
-impl JobRow {
-    /// What the job does, if other jobs do the same: its name, label and arguments. An ad hoc job is one of a kind, and so is a
-    /// job whose arguments are not told from others by a label.
-    pub fn task(&self) -> Option<(&str, Option<&str>, &[Bytes])> {
-        let is_repeated = !self.definition.ad_hoc && (self.label.is_some() || self.args.is_empty());
-        is_repeated.then(|| (self.definition.name.as_str(), self.label.as_deref(), self.args.as_slice()))
-    }
 }
 
 impl Store {
@@ -205,7 +199,7 @@ fn dead_by_time(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) 
 
 /// The columns that [`JobRow::read`] takes, of [`TABLES`].
 const COLUMNS: &str =
-    "j.id, j.state, d.definition, j.needs_version, j.queue, j.priority, j.unique_key, j.args_nul, j.idempotency_key, j.label,
+    "j.id, j.state, d.definition, j.needs_version, j.queue, j.priority, j.unique_key, j.args_nul, j.idempotency_key, j.label, j.task_hash,
     j.enqueued_at, j.run_at, j.expires_at, j.changed_at, j.started_at, j.attempts, j.attempts_used, w.name AS worker_name,
     j.cancel_requested_at, j.error_code, j.dead_reason, j.result,
     (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_error_code,
@@ -262,6 +256,7 @@ impl JobRow {
                 args: definition::args(row)?,
                 idempotency_key,
                 label,
+                task_hash,
                 enqueued_at,
                 run_at,
                 expires_at,
@@ -315,7 +310,7 @@ impl JobRow {
         }
         self.phase = Some(match (self.run_at <= now, self.attempts) {
             (true, _) => Phase::Ready,
-            (false, 0) => Phase::Delayed,
+            (false, 0) => Phase::Scheduled,
             (false, _) => Phase::Retrying,
         });
     }
@@ -367,7 +362,7 @@ impl JobRow {
 
     /// Whether the job is blocked for good, unless a person does something.
     pub fn is_stuck(&self) -> bool {
-        self.phase == Some(Phase::Blocked) && self.waits_for.iter().any(UnmetDependency::is_stuck)
+        self.phase == Some(Phase::Blocked) && self.waits_for.iter().any(|unmet| unmet.is_stuck)
     }
 
     /// The paused queues of the jobs that keep this one blocked, each once.

@@ -179,6 +179,6 @@ const UNFINISHED: [(StateFilter, &str, &str); 5] = [
     (StateFilter::State(JobState::Running), "jobs_running", "j.changed_at, j.id"),
     (StateFilter::Phase(Phase::Ready), "jobs_claimable", "j.run_at, j.id"),
     (StateFilter::Phase(Phase::Retrying), "jobs_claimable", "j.run_at, j.id"),
-    (StateFilter::Phase(Phase::Delayed), "jobs_claimable", "j.run_at, j.id"),
+    (StateFilter::Phase(Phase::Scheduled), "jobs_claimable", "j.run_at, j.id"),
     (StateFilter::Phase(Phase::Blocked), "jobs_blocked", "j.id"),
 ];

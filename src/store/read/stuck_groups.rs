@@ -6,14 +6,14 @@ use std::collections::hash_map::Entry;
 
 use rusqlite::{Row, params, params_from_iter};
 
-use super::filter::Filter;
+use super::filter::{Filter, later_success};
 use super::problem::{Count, Found, Problem, RootEnd, Stuck};
 use super::unresolved;
 use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{one, value};
-use crate::store::write::stuck::{self, DependencyState, HAS_ENDED, IS_PENDING, keeps};
+use crate::store::write::stuck::{self, DependencyState, HAS_ENDED, IS_PENDING, edge_blocks};
 
 /// A job that is dead, cancelled or removed, and the jobs that are stuck behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,23 +23,21 @@ pub struct StuckRoot {
     pub job: Option<DependencyState>,
     /// The number of stuck jobs. [`StuckRoot::MAX_COUNT`] + 1 stands for any number above that.
     pub count: u64,
-    /// The lowest ids of them, at most [`StuckRoot::MAX_JOBS`].
+    /// The lowest ids of them, at most [`Attention::MAX_JOBS`].
     pub jobs: Vec<i64>,
 }
 
 impl StuckRoot {
     /// Counting stops here, so that it stays quick whatever waits.
     pub const MAX_COUNT: usize = 10_000;
-    /// The number of jobs that are named.
-    pub const MAX_JOBS: usize = 20;
 }
 
 /// The jobs that are stuck behind some dead or cancelled jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldBack {
+pub struct StuckBehind {
     /// Counted as in [`StuckRoot::count`].
     pub count: usize,
-    /// The names of the first [`StuckRoot::MAX_JOBS`] of them, each once.
+    /// The names of the first [`Attention::MAX_JOBS`] of them, each once.
     pub names: Vec<String>,
 }
 
@@ -52,8 +50,9 @@ const MAX_ROOTS: usize = if cfg!(test) { 5 } else { 10_000 };
 /// One command retries at most this number of roots.
 const MAX_RETRIED: usize = 50;
 
-/// The search reads one in this number of the dependents of unfinished jobs. If two of those wait for the same job, a million
-/// more may do so, and the search goes on with the next job by a new statement.
+/// A million jobs may wait for one that is well, and none of them is stuck. So of the edges to unfinished jobs the search reads
+/// one in this number. When it meets the same job a second time, it leaves the other edges of that job out, by a new statement
+/// that begins with the next job.
 const SAMPLE: u32 = if cfg!(test) { 2 } else { 64 };
 
 impl Store {
@@ -72,17 +71,17 @@ impl Store {
     }
 
     /// The jobs that are stuck behind these dead or cancelled jobs.
-    pub fn held_back(&self, ids: &[i64]) -> Result<HeldBack> {
+    pub fn held_back(&self, ids: &[i64]) -> Result<StuckBehind> {
         self.read(|tx| {
             let jobs = held_back(tx, ids, false)?;
             let mut names = Vec::new();
-            for id in jobs.iter().take(StuckRoot::MAX_JOBS) {
+            for id in jobs.iter().take(Attention::MAX_JOBS) {
                 let name: String = one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value)?;
                 if !names.contains(&name) {
                     names.push(name);
                 }
             }
-            Ok(HeldBack { count: jobs.len(), names })
+            Ok(StuckBehind { count: jobs.len(), names })
         })
     }
 }
@@ -93,7 +92,7 @@ fn with_jobs(tx: &Tx, id: i64) -> Result<StuckRoot> {
     let mut jobs = held_back(tx, &[id], job.is_none())?;
     let count = jobs.len() as u64;
     jobs.sort_unstable();
-    jobs.truncate(StuckRoot::MAX_JOBS);
+    jobs.truncate(Attention::MAX_JOBS);
     Ok(StuckRoot { id, job, count, jobs })
 }
 
@@ -112,17 +111,14 @@ struct Root {
 fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<()> {
     let sql = format!(
         "SELECT d.dependency_id, {HAS_ENDED} AS has_ended, j.name, j.resolved_at IS NOT NULL AS is_resolved,
-                j.state = 'cancelled' AS is_cancelled,
-                (SELECT s.id FROM jobs AS s INDEXED BY jobs_succeeded
-                 WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL AND s.task_hash = j.task_hash
-                   AND s.changed_at > iif(j.state = 'pending', max(j.expires_at, j.changed_at), j.changed_at)
-                 ORDER BY s.changed_at DESC LIMIT 1) AS succeeded_since
+                j.state = 'cancelled' AS is_cancelled, {} AS succeeded_since
          FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
          WHERE d.dependency_id < ?1 AND NOT d.met
            AND CASE WHEN {HAS_ENDED} THEN {} AND EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = d.job_id AND {IS_PENDING})
                     ELSE d.job_id % {SAMPLE} = 0 END
          ORDER BY d.dependency_id DESC",
-        keeps("j.id IS NULL")
+        later_success("iif(j.state = 'pending', max(j.expires_at, j.changed_at), j.changed_at)"),
+        edge_blocks("j.id IS NULL")
     );
     let mut statement = tx.prepare_cached(&sql)?;
     let mut last = i64::MAX;

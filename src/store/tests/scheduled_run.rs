@@ -38,8 +38,8 @@ fn a_success_is_fresh_up_to_the_last_millisecond_and_not_in_the_future() {
     let own_schedule = Some(OwnSchedule { fresh_within: Some(Millis(5_000)) });
     for (at, found) in [
         (10_999, ScheduledRun::TooOld(1)),
-        (11_000, ScheduledRun::Counts),
-        (16_000, ScheduledRun::Counts),
+        (11_000, ScheduledRun::Counts(1)),
+        (16_000, ScheduledRun::Counts(1)),
         (16_001, ScheduledRun::TooOld(1)),
     ] {
         let mut scene = Scene::new();
@@ -49,7 +49,7 @@ fn a_success_is_fresh_up_to_the_last_millisecond_and_not_in_the_future() {
         let jobs = [before, NewJob { dependencies: after, ..new_job(definition("b")) }];
         let enqueued = scene.store.at(Timestamp(at)).add(&jobs).unwrap();
         assert_eq!(enqueued[0].scheduled_run, Some(found), "{at}");
-        assert_eq!(enqueued[0].created, found != ScheduledRun::Counts);
+        assert_eq!(enqueued[0].created, found != ScheduledRun::Counts(1));
     }
 }
 

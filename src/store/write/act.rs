@@ -28,12 +28,12 @@ pub enum Act<'a> {
     Change(&'a JobChange),
     /// Enqueues a job of the present definition in the place of a pending one, which is cancelled. What waits for the one
     /// waits for the other.
-    ChangeDefinition {
-        /// The new jobs by the id of the old one, as for [`Act::Redefine`]. Each is due when the old one was.
+    ReplacePending {
+        /// The new jobs by the id of the old one, as for [`Act::ReplaceEnded`]. Each is due when the old one was.
         jobs: &'a BTreeMap<i64, NewJob>,
     },
     /// Enqueues a job of the present definition in the place of a dead or cancelled one, which is resolved.
-    Redefine {
+    ReplaceEnded {
         /// The new jobs by the id of the old one, with its arguments and keys; its input is copied. A job that nothing
         /// declares any more has none.
         jobs: &'a BTreeMap<i64, NewJob>,
@@ -137,9 +137,9 @@ pub fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
             Ok(Ok(Done::Changed))
         }
         (Act::Change(change), Pending) => self::change(tx, id, change),
-        (Act::ChangeDefinition { jobs }, Pending) => change_definition(tx, id, jobs.get(&id)),
+        (Act::ReplacePending { jobs }, Pending) => change_definition(tx, id, jobs.get(&id)),
         (Act::Retry { force }, Dead | Cancelled) => retry(tx, id, force),
-        (Act::Redefine { jobs, force }, Dead | Cancelled) => redefine(tx, id, jobs.get(&id), force),
+        (Act::ReplaceEnded { jobs, force }, Dead | Cancelled) => redefine(tx, id, jobs.get(&id), force),
         (_, other) => Ok(Err(Refusal::State(other))),
     }
 }

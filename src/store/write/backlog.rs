@@ -6,7 +6,7 @@ use super::claim::{due_times, earlier, open_priorities};
 use super::kept_by_run::{NOT_OF_A_RUN, is_place_freed};
 use super::limits::{BlockReason, IS_PAUSED, QueueCapacity, next_pause_end};
 use super::schedules;
-use super::stuck::{HAS_ENDED, and_behind, keeps};
+use super::stuck::{HAS_ENDED, and_behind, edge_blocks};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Store;
 use crate::store::file::row::{each, one, value};
@@ -55,8 +55,8 @@ impl Store {
              UNION SELECT id, 'end' FROM blocked WHERE NOT EXISTS
                  (SELECT 1 FROM dependencies AS d JOIN jobs AS a ON a.id = d.dependency_id
                   WHERE d.job_id = blocked.id AND NOT d.met AND a.state IN ('pending', 'running'))",
-            keeps("j.id IS NULL"),
-            keeps("1")
+            edge_blocks("j.id IS NULL"),
+            edge_blocks("1")
         );
         let sql = format!(
             "WITH RECURSIVE paused_queues (name) AS (SELECT name FROM queues WHERE paused UNION

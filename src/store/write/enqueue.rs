@@ -28,6 +28,13 @@ pub struct Enqueued {
     pub scheduled_run: Option<ScheduledRun>,
 }
 
+impl Enqueued {
+    /// Whether this is a run that the schedule of a dependency has brought: nothing was to be enqueued in its place.
+    pub const fn is_scheduled_run(&self) -> bool {
+        matches!(self.scheduled_run, Some(ScheduledRun::Counts(_)))
+    }
+}
+
 impl Store {
     /// Enqueues all of these jobs or none. When this returns, they are on disk.
     ///
@@ -42,15 +49,15 @@ impl Store {
 pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) -> Result<Vec<Enqueued>> {
     // By address, because the jobs of a batch share most of their definitions.
     let mut definitions: HashMap<*const JobDefinition, i64> = HashMap::new();
-    let parts = parts(tx, jobs)?;
+    let inclusions = decide_inclusions(tx, jobs)?;
     let mut ids: Vec<Option<i64>> = vec![None; jobs.len()];
     let mut enqueued = Vec::with_capacity(jobs.len());
     for (index, job) in jobs.iter().enumerate() {
         on_progress(index);
-        let (scheduled_run, earlier) = match parts[index] {
-            Decided::LeftOut => continue,
-            Decided::ScheduledRun(id) => (Some(ScheduledRun::Counts), Some(id)),
-            Decided::Wanted(scheduled_run) => (scheduled_run, job_of_keys(tx, job, index)?),
+        let Inclusion::Included(scheduled_run) = inclusions[index] else { continue };
+        let earlier = match scheduled_run {
+            Some(ScheduledRun::Counts(id)) => Some(id),
+            _ => job_of_keys(tx, job, index)?,
         };
         if let Some(id) = earlier {
             ids[index] = Some(id);
@@ -69,36 +76,33 @@ pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) 
     Ok(enqueued)
 }
 
-/// What becomes of a job of a call.
+/// Whether a job of a call is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Decided {
+enum Inclusion {
     /// No new job depends on it.
     LeftOut,
-    /// It is enqueued, unless a key leads to an earlier job; of a dependency with a schedule of its own, because its newest run
-    /// does not count.
-    Wanted(Option<ScheduledRun>),
-    /// The schedule of a dependency has brought this job, which takes its place.
-    ScheduledRun(i64),
+    /// It is enqueued, unless a key or, of a dependency with a schedule of its own, the newest run leads to an earlier job.
+    Included(Option<ScheduledRun>),
 }
 
-/// Selects the requested jobs, and the dependencies of those that are new.
-fn parts(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<Decided>> {
-    let first = |job: &NewJob| if job.is_dependency { Decided::LeftOut } else { Decided::Wanted(None) };
-    let mut parts: Vec<Decided> = jobs.iter().map(first).collect();
+/// Includes the requested jobs, and the dependencies of those that are new.
+fn decide_inclusions(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<Inclusion>> {
+    let first = |job: &NewJob| if job.is_dependency { Inclusion::LeftOut } else { Inclusion::Included(None) };
+    let mut inclusions: Vec<Inclusion> = jobs.iter().map(first).collect();
     for (index, job) in jobs.iter().enumerate().rev() {
-        if parts[index] == Decided::LeftOut {
+        if inclusions[index] == Inclusion::LeftOut {
             continue;
         }
         if let Some(schedule) = job.own_schedule.filter(|_| job.is_dependency) {
-            let (run, id) = scheduled_run::newest(tx, &job.definition.name, schedule)?;
-            parts[index] = id.map_or(Decided::Wanted(Some(run)), Decided::ScheduledRun);
-            if id.is_some() {
+            let run = scheduled_run::newest(tx, &job.definition.name, schedule)?;
+            inclusions[index] = Inclusion::Included(Some(run));
+            if matches!(run, ScheduledRun::Counts(_)) {
                 continue;
             }
         }
         let undecided = |(dependency, _): &(Dependency, DependencyKind)| match dependency {
             Dependency::InCall(earlier) => {
-                Some(*earlier).filter(|earlier| parts[*earlier] == Decided::LeftOut)
+                Some(*earlier).filter(|earlier| inclusions[*earlier] == Inclusion::LeftOut)
             }
             Dependency::Job(_) => None,
         };
@@ -107,10 +111,10 @@ fn parts(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<Decided>> {
             continue;
         }
         for earlier in undecided {
-            parts[earlier] = Decided::Wanted(None);
+            inclusions[earlier] = Inclusion::Included(None);
         }
     }
-    Ok(parts)
+    Ok(inclusions)
 }
 
 /// Whether a key of this job leads to an earlier job. The idempotency key comes first, as in [`job_of_keys`], because a look at

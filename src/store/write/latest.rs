@@ -12,15 +12,12 @@ use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{one, run};
 
-/// What a job does, if other jobs do the same: its name, label and arguments.
-type TaskKey = (String, Option<String>, Option<Vec<u8>>);
-
 /// The newest dead letter of a task, and what came of it.
 type Newest = (i64, std::result::Result<Done, Refusal>);
 
 impl Store {
-    /// Acts on these dead letters in one transaction: of those with the same name, label and arguments on the newest alone, and
-    /// the older ones are resolved with a note. An ad hoc job, and one that has arguments and no label, is acted on in any case.
+    /// Acts on these dead letters in one transaction: of those that do the same (see `task_hash` in `schema.sql`) on the newest
+    /// alone, and the older ones are resolved with a note.
     ///
     /// If the newest is left as it is, so are the older ones, because then nothing does their work. What somebody else has
     /// resolved meanwhile is passed over. The results are in the order of the ids.
@@ -29,7 +26,7 @@ impl Store {
             let mut ids = ids.to_vec();
             ids.sort_unstable();
             ids.dedup();
-            let mut newest: HashMap<TaskKey, Newest> = HashMap::new();
+            let mut newest: HashMap<i64, Newest> = HashMap::new();
             let mut outcomes = BTreeMap::new();
             for id in ids.into_iter().rev() {
                 outcomes.insert(id, act_on_one(tx, id, act, &mut newest)?);
@@ -44,25 +41,22 @@ fn act_on_one(
     tx: &Tx,
     id: i64,
     act: Act,
-    newest: &mut HashMap<TaskKey, Newest>,
+    newest: &mut HashMap<i64, Newest>,
 ) -> Result<std::result::Result<Done, Refusal>> {
     let Some(state) = expire::expire_and_get_state(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
-    let sql = "SELECT name, label, args_nul, task_hash IS NOT NULL AS is_repeated, resolved_at IS NOT NULL AS is_resolved
-               FROM jobs WHERE id = ?1";
-    let (task, is_repeated, is_resolved) = one(tx, sql, [id], |row| {
-        let task: TaskKey = (row.get("name")?, row.get("label")?, row.get("args_nul")?);
-        Ok((task, row.get::<_, bool>("is_repeated")?, row.get::<_, bool>("is_resolved")?))
-    })?;
+    let sql = "SELECT task_hash, resolved_at IS NOT NULL AS is_resolved FROM jobs WHERE id = ?1";
+    let (task, is_resolved): (Option<i64>, bool) =
+        one(tx, sql, [id], |row| Ok((row.get("task_hash")?, row.get("is_resolved")?)))?;
     if is_resolved {
         return Ok(Err(Refusal::State(state)));
     }
-    let newer = newest.get(&task).filter(|_| is_repeated && state == JobState::Dead);
+    let newer = task.filter(|_| state == JobState::Dead).and_then(|task| newest.get(&task));
     let Some((newer, outcome)) = newer else {
         let outcome = match state {
             JobState::Dead => act_on(tx, id, act)?,
             other => Err(Refusal::State(other)),
         };
-        if is_repeated {
+        if let Some(task) = task {
             newest.entry(task).or_insert((id, outcome));
         }
         return Ok(outcome);

@@ -1,7 +1,7 @@
 //! The reasons for which a queue starts no job: a pause, a limit on running attempts, a rate.
 //!
 //! A claim reads [`QueueCapacity`] in its own transaction, so that a limit holds over all workers and through crashes. People
-//! set limits by hand; `apply` (see `schedules`) sets those of a job file.
+//! set limits by hand; `apply` sets those of a job file.
 
 use std::collections::BTreeMap;
 

@@ -12,8 +12,8 @@ use crate::text::Timestamp;
 /// The newest run of a dependency that has a schedule of its own, and what it is to the jobs that are after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduledRun {
-    /// It is the dependency: it is unfinished, or it has succeeded, or a person or the file wants no other run.
-    Counts,
+    /// This job is the dependency: it is unfinished, or it has succeeded, or a person or the file wants no other run.
+    Counts(i64),
     /// There is none, so one is enqueued.
     Missing,
     /// This one is dead, so another one is enqueued.
@@ -22,20 +22,19 @@ pub enum ScheduledRun {
     TooOld(i64),
 }
 
-/// The newest job of this name without label and arguments, with the id of the dependency if it counts. An expiry that is due
-/// is recorded first.
-pub fn newest(tx: &Tx, name: &str, schedule: OwnSchedule) -> Result<(ScheduledRun, Option<i64>)> {
+/// What the newest job of this name without label and arguments is. An expiry that is due is recorded first.
+pub fn newest(tx: &Tx, name: &str, schedule: OwnSchedule) -> Result<ScheduledRun> {
     // Jobs without a hash are ad hoc: they do other work.
     let sql = "SELECT id FROM jobs INDEXED BY jobs_by_name
                WHERE name = ?1 AND label IS NULL AND args_nul IS NULL AND task_hash IS NOT NULL ORDER BY id DESC LIMIT 1";
-    let Some(id) = maybe(tx, sql, [name], value::<i64>)? else { return Ok((ScheduledRun::Missing, None)) };
+    let Some(id) = maybe(tx, sql, [name], value::<i64>)? else { return Ok(ScheduledRun::Missing) };
     let state = expire_and_get_state(tx, id)?;
     Ok(match state {
         Some(JobState::Dead) if stuck::state(tx, id)?.is_some_and(|job| job.retryable) => {
-            (ScheduledRun::Dead(id), None)
+            ScheduledRun::Dead(id)
         }
-        Some(JobState::Succeeded) if !is_fresh(tx, id, schedule)? => (ScheduledRun::TooOld(id), None),
-        Some(_) => (ScheduledRun::Counts, Some(id)),
+        Some(JobState::Succeeded) if !is_fresh(tx, id, schedule)? => ScheduledRun::TooOld(id),
+        Some(_) => ScheduledRun::Counts(id),
         None => return Err(StoreError::contradiction(format!("an index has job {id}, and no table"))),
     })
 }

@@ -25,14 +25,7 @@ pub struct UnmetDependency {
     /// None if the job was removed: then it will never end.
     pub job: Option<DependencyState>,
     /// Whether only a person can end the wait for this job.
-    is_stuck: bool,
-}
-
-impl UnmetDependency {
-    /// Whether only a person can end the wait for this job.
-    pub const fn is_stuck(&self) -> bool {
-        self.is_stuck
-    }
+    pub is_stuck: bool,
 }
 
 /// The facts about a dependency that say whether it can still succeed.
@@ -71,30 +64,32 @@ pub const IS_PENDING: &str = "w.state = 'pending' AND coalesce(w.expires_at > ?2
 pub const HAS_ENDED: &str = "(j.id IS NULL OR j.state = 'dead' OR j.state = 'cancelled'
                               OR (j.state = 'pending' AND coalesce(j.expires_at <= ?2, 0)))";
 
-/// Whether the edge `d` keeps its dependent from going on because `j`, on which that depends, does not: `j` has ended, or it is
-/// stuck behind what has ended. `is_no_end` says that this was a removal or a pause, which meets no edge.
-pub fn keeps(is_no_end: &str) -> String {
-    format!("(d.kind = 'success' OR {is_no_end} AND j.expires_at IS NULL)")
+/// Whether the edge `d` blocks its dependent for good, where `j`, the job that it depends on, does not succeed: it has ended or
+/// is itself stuck. A wait for a success is blocked in any case. A wait for any end is blocked only if `j` never ends, which
+/// `never_ends` says (it was removed, or is stuck behind a removed or paused job), and if it does not expire either.
+pub fn edge_blocks(never_ends: &str) -> String {
+    format!("(d.kind = 'success' OR {never_ends} AND j.expires_at IS NULL)")
 }
 
-/// The jobs on which `?1` depends, directly or through pending ones, and which ends of each keep `?1` from going on: 2 all, 1
-/// a removal alone, 0 none.
-fn before() -> String {
-    let reason = format!("CASE WHEN {} THEN 2 WHEN {} THEN 1 ELSE 0 END", keeps("0"), keeps("1"));
+/// A table `upstream` of the jobs on which `?1` depends, directly or through pending ones. `blocked_by` says what of such a job
+/// blocks `?1` for good: 2 its end, other than a success, or its removal; 1 its removal alone; 0 neither.
+fn upstream() -> String {
+    let blocked_by =
+        format!("CASE WHEN {} THEN 2 WHEN {} THEN 1 ELSE 0 END", edge_blocks("0"), edge_blocks("1"));
     format!(
-        "before (id, reason) AS
-             (SELECT d.dependency_id, {reason} FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
+        "upstream (id, blocked_by) AS
+             (SELECT d.dependency_id, {blocked_by} FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
               WHERE d.job_id = ?1 AND NOT d.met
-              UNION SELECT d.dependency_id, min(before.reason, {reason}) FROM before
-              JOIN jobs AS w ON w.id = before.id AND {IS_PENDING}
+              UNION SELECT d.dependency_id, min(upstream.blocked_by, {blocked_by}) FROM upstream
+              JOIN jobs AS w ON w.id = upstream.id AND {IS_PENDING}
               JOIN dependencies AS d ON d.job_id = w.id AND NOT d.met LEFT JOIN jobs AS j ON j.id = d.dependency_id)"
     )
 }
 
-/// Whether this one of [`before`] keeps the job.
-fn is_reason() -> String {
+/// Whether this job of [`upstream`] blocks `?1` for good.
+fn upstream_blocks() -> String {
     format!(
-        "CASE WHEN j.id IS NULL THEN before.reason >= 1 WHEN {HAS_ENDED} THEN before.reason = 2 ELSE 0 END"
+        "CASE WHEN j.id IS NULL THEN upstream.blocked_by >= 1 WHEN {HAS_ENDED} THEN upstream.blocked_by = 2 ELSE 0 END"
     )
 }
 
@@ -102,12 +97,12 @@ fn is_reason() -> String {
 pub fn unmet(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
     let sql = format!(
         "WITH RECURSIVE {}
-         SELECT before.id, max({}) AS is_stuck, {STATE}
-         FROM before LEFT JOIN jobs AS j ON j.id = before.id LEFT JOIN job_definitions AS f ON f.id = j.definition_id
+         SELECT upstream.id, max({}) AS is_stuck, {STATE}
+         FROM upstream LEFT JOIN jobs AS j ON j.id = upstream.id LEFT JOIN job_definitions AS f ON f.id = j.definition_id
          WHERE NOT coalesce(j.state = 'pending' AND j.unmet_dependencies > 0 AND coalesce(j.expires_at > ?2, 1), 0)
-         GROUP BY before.id ORDER BY is_stuck DESC, before.id",
-        before(),
-        is_reason()
+         GROUP BY upstream.id ORDER BY is_stuck DESC, upstream.id",
+        upstream(),
+        upstream_blocks()
     );
     all(tx, &sql, params![id, tx.now], |row| {
         Ok(from_row!(row, UnmetDependency { id, job: DependencyState::read(row)?, is_stuck }))
@@ -142,9 +137,9 @@ pub fn state(tx: &Tx, id: i64) -> Result<Option<DependencyState>> {
 /// Whether this unfinished job is stuck. An expiry counts from when it is recorded, because that meets the edges.
 pub fn is_stuck(tx: &Connection, id: i64) -> Result<bool> {
     let sql = format!(
-        "WITH RECURSIVE {} SELECT EXISTS (SELECT 1 FROM before LEFT JOIN jobs AS j ON j.id = before.id WHERE {})",
-        before(),
-        is_reason()
+        "WITH RECURSIVE {} SELECT EXISTS (SELECT 1 FROM upstream LEFT JOIN jobs AS j ON j.id = upstream.id WHERE {})",
+        upstream(),
+        upstream_blocks()
     );
     one(tx, &sql, params![id, None::<Timestamp>], value)
 }
@@ -158,7 +153,7 @@ pub fn and_behind(jobs: &str) -> String {
               SELECT w.id, stuck.cause FROM stuck JOIN jobs AS j ON j.id = stuck.id
               JOIN dependencies AS d ON d.dependency_id = j.id AND NOT d.met JOIN jobs AS w ON w.id = d.job_id
               WHERE {IS_PENDING} AND {})",
-        keeps("stuck.cause <> 'end'")
+        edge_blocks("stuck.cause <> 'end'")
     )
 }
 
@@ -169,7 +164,7 @@ pub fn behind(tx: &Tx, roots: &[i64], are_removed: bool, most: usize) -> Result<
         "SELECT w.id FROM dependencies AS d JOIN jobs AS w ON w.id = d.job_id
          LEFT JOIN jobs AS j ON j.id = d.dependency_id
          WHERE d.dependency_id = ?1 AND NOT d.met AND {IS_PENDING} AND {} LIMIT ?4",
-        keeps("?3")
+        edge_blocks("?3")
     );
     let mut left: VecDeque<i64> = roots.iter().copied().collect();
     let (mut found, mut known) = (Vec::new(), HashSet::new());

@@ -39,7 +39,8 @@ pub struct TurnRequest<'a> {
     pub release: &'a [i64],
     /// The number of jobs that the worker can start now.
     pub idle_slots: usize,
-    /// It starts no further job, so it fires no schedule either: a time that nobody takes would be late without being missed.
+    /// It starts no further job. So it fires no schedule either: the job might wait for a worker for hours, and as its time was
+    /// not missed, `missed` would not decide about it.
     pub is_stopping: bool,
 }
 

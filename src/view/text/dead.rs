@@ -4,7 +4,7 @@ use super::lists::attempts_text;
 use super::status::{blocked_expiry_text, held_back_text};
 use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::place::runner;
-use crate::store::{DeadGroup, DeadRow, Filter, HeldBack, JobRow};
+use crate::store::{DeadGroup, DeadRow, Filter, JobRow, StuckBehind};
 use crate::text::{Timestamp, clock_time, counted, option, relative_time};
 use crate::view::terminal::{Column, Output, Style, Table, note_left_out};
 
@@ -26,7 +26,7 @@ pub struct DeadRowFacts {
     /// The newest job of the row; none if it was just pruned.
     pub newest: Option<JobRow>,
     /// The jobs that wait for those of the row.
-    pub held_back: HeldBack,
+    pub held_back: StuckBehind,
     /// The newest jobs of the row of which a later run succeeded.
     pub recovered: Vec<i64>,
 }

@@ -7,7 +7,7 @@ use crate::model::{
     decision_text, signal,
 };
 use crate::place::runner;
-use crate::store::{HeldBack, JobRow, WorkerStatus};
+use crate::store::{JobRow, StuckBehind, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
 use crate::view::terminal::{Output, Style, readable};
 
@@ -29,7 +29,7 @@ pub struct JobFacts {
     pub output: AttemptOutput,
     pub workers: Vec<WorkerStatus>,
     /// The jobs that wait for it.
-    pub held_back: HeldBack,
+    pub held_back: StuckBehind,
     /// A later job that does the same has succeeded.
     pub has_recovered: bool,
 }

@@ -1,10 +1,10 @@
 //! The state of a job in words: why it is in this state, what happens next, and how its worker is.
 
 use super::schedule::until_text;
-use crate::model::{DeadReason, ErrorCode, JobState, Phase};
+use crate::model::{Attention, DeadReason, ErrorCode, JobState, Phase};
 use crate::place::{Place, runner};
 use crate::store::{
-    BlockReason, DependencyState, HeldBack, JobRow, Liveness, StuckRoot, UnmetDependency, WorkerStatus,
+    BlockReason, DependencyState, JobRow, Liveness, StuckBehind, StuckRoot, UnmetDependency, WorkerStatus,
 };
 use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
 use crate::view::advice;
@@ -116,7 +116,7 @@ fn dependencies_text(job: &JobRow) -> Option<String> {
 /// The command that puts back the dead and cancelled jobs that a job waits for; none if there is none, or if that would not get
 /// the job going, because a job that was removed cannot be retried.
 fn retry_text(job: &JobRow) -> Option<String> {
-    let stuck: Vec<_> = job.waits_for.iter().filter(|unmet| unmet.is_stuck()).collect();
+    let stuck: Vec<_> = job.waits_for.iter().filter(|unmet| unmet.is_stuck).collect();
     let states: Vec<_> = stuck.iter().map(|unmet| unmet.job.as_ref()).collect::<Option<_>>()?;
     if states.is_empty() || states.len() > MAX_NAMED {
         return None;
@@ -127,21 +127,21 @@ fn retry_text(job: &JobRow) -> Option<String> {
 }
 
 /// Names the jobs that a dead or cancelled job keeps from going on; none if it keeps none.
-pub fn holds_back_text(job: &JobRow, held_back: &HeldBack) -> Option<String> {
+pub fn holds_back_text(job: &JobRow, held_back: &StuckBehind) -> Option<String> {
     let jobs =
         held_back_text(held_back).filter(|_| matches!(job.state, JobState::Dead | JobState::Cancelled))?;
     Some(format!("holds back {jobs}"))
 }
 
 /// Names jobs that are held back: `2 jobs: load, report`; none if there are none.
-pub fn held_back_text(held_back: &HeldBack) -> Option<String> {
-    let HeldBack { count, names } = held_back;
+pub fn held_back_text(held_back: &StuckBehind) -> Option<String> {
+    let StuckBehind { count, names } = held_back;
     let jobs = match *count {
         0 => return None,
         count if count > StuckRoot::MAX_COUNT => format!("more than {} jobs", StuckRoot::MAX_COUNT),
         count => counted(count, "job"),
     };
-    let more = if *count > StuckRoot::MAX_JOBS { ", …" } else { "" };
+    let more = if *count > Attention::MAX_JOBS { ", …" } else { "" };
     Some(format!("{jobs}: {}{more}", names.join(", ")))
 }
 

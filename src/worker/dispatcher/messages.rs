@@ -23,11 +23,11 @@ impl Dispatcher<'_> {
             Message::Woken | Message::TimeOver(Timer::Due) => self.turn_needed = true,
             Message::Tick => self.tick()?,
             Message::TimeOver(Timer::Retry) => {
-                self.throttle.pass(Instant::now(), self.slots.count());
+                self.throttle.on_deadline(Instant::now(), self.slots.count());
                 self.turn_needed = true;
             }
             Message::TimeOver(Timer::Shutdown) => {
-                if let Some(step) = self.shutdown.pass(Instant::now()) {
+                if let Some(step) = self.shutdown.on_deadline(Instant::now()) {
                     let reason =
                         format!("{} are over: ending what is running", self.options.shutdown_timeout);
                     self.shut_down(step, reason);
@@ -100,7 +100,7 @@ impl Dispatcher<'_> {
         let timeout = self.options.shutdown_timeout;
         let mut step = self.shutdown.signal(Instant::now(), timeout.into());
         if self.run.is_some() {
-            step = self.shutdown.pass(Instant::now()).unwrap_or(step);
+            step = self.shutdown.on_deadline(Instant::now()).unwrap_or(step);
         }
         self.throttle.retry_soon(Instant::now());
         let name = signal::name(number);

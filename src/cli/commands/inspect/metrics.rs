@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::query::Query;
-use crate::cli::commands::attention_facts::look;
+use crate::cli::commands::attention_facts::read_snapshot;
 use crate::store::Filter;
 use crate::view::metrics::{self, MetricsFacts};
 use crate::view::terminal::Output;
@@ -11,7 +11,7 @@ use crate::view::terminal::Output;
 pub(super) fn show(out: &mut Output, query: &Query) -> Result<()> {
     let Query { store, now, .. } = *query;
     let facts = MetricsFacts {
-        snapshot: look(store, &Filter::default(), now)?,
+        snapshot: read_snapshot(store, &Filter::default(), now)?,
         finished: store.finished_by_queue()?,
         totals: store.totals_by_name(now)?,
         dead: store.dead_by_name(now)?,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::query::Query;
-use crate::cli::commands::attention_facts::look;
+use crate::cli::commands::attention_facts::read_snapshot;
 use crate::cli::locate;
 use crate::model::JobState;
 use crate::store::{Filter, StateFilter, Store, StoredSchedule};
@@ -15,7 +15,7 @@ use crate::view::text::overview::{self, MAX_RUNNING, RunningJobs, RunningRow};
 /// Shows the overview, below the path of the database unless that stands above it already.
 pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Result<()> {
     let Query { store, now, .. } = *query;
-    let snapshot = look(store, &Filter::default(), now)?;
+    let snapshot = read_snapshot(store, &Filter::default(), now)?;
     if out.json {
         out.object(&overview_json(store.file(), &snapshot, now));
         return Ok(());

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::lists::schedule_rows;
 use super::query::Query;
-use crate::cli::commands::attention_facts::look;
+use crate::cli::commands::attention_facts::read_snapshot;
 use crate::cli::locate;
 use crate::store::{Filter, Store, StoredSchedule, UnfinishedJobs};
 use crate::text::Timestamp;
@@ -25,7 +25,7 @@ fn read(query: &Query) -> Result<Page> {
     let Query { store, now, .. } = *query;
     let (since, _) = page::period(&query.filter, now);
     let filter = Filter { since: Some(since), ..query.filter.clone() };
-    let Snapshot { mut schedules, attention, workers, boot_id, .. } = look(store, &filter, now)?;
+    let Snapshot { mut schedules, attention, workers, boot_id, .. } = read_snapshot(store, &filter, now)?;
     schedules.retain(|row| {
         filter.name.as_ref().is_none_or(|name| name == row.name())
             && filter.queue.as_ref().is_none_or(|queue| *queue == row.chain.root.definition.queue)
@@ -71,7 +71,7 @@ fn unfinished(store: &Store, filter: &Filter, now: Timestamp) -> Result<Vec<Unfi
         let mut rows = Vec::new();
         for id in ids {
             if let Some(job) = store.job(id, now)? {
-                let stuck = job.waits_for.iter().find(|unmet| unmet.is_stuck());
+                let stuck = job.waits_for.iter().find(|unmet| unmet.is_stuck);
                 let stuck: Vec<i64> = stuck.map(|unmet| unmet.id).into_iter().collect();
                 rows.push(UnfinishedRow { job, death: store.deaths(&stuck)?.pop() });
             }

@@ -40,9 +40,6 @@ pub(super) struct Plain {
     pub workers: Vec<(Worker, bool)>,
 }
 
-/// What was found of the runs of a dependency that has a schedule of its own, with the id of the one that is the dependency.
-type Run = (ScheduledRun, Option<i64>);
-
 /// A job with its history.
 #[derive(Clone)]
 pub(super) struct Job {
@@ -78,6 +75,11 @@ pub(super) struct Job {
 }
 
 impl Job {
+    /// No other job does the same.
+    pub fn is_one_of_a_kind(&self) -> bool {
+        self.definition.ad_hoc || self.label.is_none() && !self.args.is_empty()
+    }
+
     pub fn is_unfinished(&self) -> bool {
         matches!(self.state, JobState::Pending | JobState::Running)
     }
@@ -287,8 +289,8 @@ impl Plain {
                 ids.push(0);
                 continue;
             }
-            let scheduled_run = runs[index].map(|(run, _)| run);
-            if let Some((_, Some(id))) = runs[index] {
+            let scheduled_run = runs[index];
+            if let Some(ScheduledRun::Counts(id)) = scheduled_run {
                 ids.push(id);
                 done.push(Enqueued { index, id, created: false, scheduled_run });
                 continue;
@@ -312,7 +314,7 @@ impl Plain {
     ///
     /// The order matters because a look at a key records the expiry of its holder, which may enqueue an alert, and because the
     /// first key that belongs to other work refuses the call.
-    fn wanted(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<(Vec<bool>, Vec<Option<Run>>)> {
+    fn wanted(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<(Vec<bool>, Vec<Option<ScheduledRun>>)> {
         let mut runs = vec![None; jobs.len()];
         let mut wanted: Vec<bool> = jobs.iter().map(|job| !job.is_dependency).collect();
         for (index, job) in jobs.iter().enumerate().rev() {
@@ -324,7 +326,7 @@ impl Plain {
             if wanted[index] && job.is_dependency && job.own_schedule.is_some() {
                 runs[index] = Some(self.scheduled_run(job, now));
             }
-            if matches!(runs[index], Some((_, Some(_)))) {
+            if matches!(runs[index], Some(ScheduledRun::Counts(_))) {
                 continue;
             }
             if wanted[index] && !open.is_empty() && self.is_new(job, index, now)? {
@@ -336,8 +338,8 @@ impl Plain {
         Ok((wanted, runs))
     }
 
-    /// The last job that was enqueued as the schedule of this dependency enqueues it, with its id if it is the dependency.
-    fn scheduled_run(&mut self, wanted: &NewJob, now: Timestamp) -> Run {
+    /// What the last job is that was enqueued as the schedule of this dependency enqueues it.
+    fn scheduled_run(&mut self, wanted: &NewJob, now: Timestamp) -> ScheduledRun {
         let name = &wanted.definition.name;
         let is_one = |job: &&Job| {
             job.definition.name == *name
@@ -346,17 +348,17 @@ impl Plain {
                 && !job.definition.ad_hoc
         };
         let Some(id) = self.jobs.values().rfind(is_one).map(|job| job.id) else {
-            return (ScheduledRun::Missing, None);
+            return ScheduledRun::Missing;
         };
         self.expire(id, now);
         let job = &self.jobs[&id];
         let oldest = wanted.own_schedule.and_then(|schedule| schedule.fresh_within).map(|age| now.minus(age));
         match job.state {
-            JobState::Dead if job.definition.policy.retryable => (ScheduledRun::Dead(id), None),
+            JobState::Dead if job.definition.policy.retryable => ScheduledRun::Dead(id),
             JobState::Succeeded if oldest.is_some_and(|oldest| !(oldest..=now).contains(&job.changed_at)) => {
-                (ScheduledRun::TooOld(id), None)
+                ScheduledRun::TooOld(id)
             }
-            _ => (ScheduledRun::Counts, Some(id)),
+            _ => ScheduledRun::Counts(id),
         }
     }
 

@@ -18,16 +18,14 @@ impl Plain {
             Act::Resolve { note } => self.resolve(id, note, now),
             Act::Retry { force } => self.retry(id, force, now),
             Act::Change(change) => self.change(id, change, now),
-            Act::ChangeDefinition { jobs } => self.change_definition(id, jobs.get(&id), now),
-            Act::Redefine { jobs, force } => self.redefine(id, jobs.get(&id), force, now),
+            Act::ReplacePending { jobs } => self.change_definition(id, jobs.get(&id), now),
+            Act::ReplaceEnded { jobs, force } => self.redefine(id, jobs.get(&id), force, now),
         }
     }
 
     /// Of dead letters that do the same acts on the newest alone.
     pub fn act_on_latest(&mut self, ids: &BTreeSet<i64>, act: Act, now: Timestamp) -> BTreeMap<i64, Acted> {
         let task = |job: &Job| (job.definition.name.clone(), job.label.clone(), job.args.clone());
-        let is_one_of_a_kind =
-            |job: &Job| job.definition.ad_hoc || job.label.is_none() && !job.args.is_empty();
         let mut newest: Vec<(_, i64, Acted)> = Vec::new();
         let mut all = BTreeMap::new();
         for id in ids.iter().rev() {
@@ -38,7 +36,7 @@ impl Plain {
                     continue;
                 }
             };
-            let newer = newest.iter().find(|(of, ..)| !is_one_of_a_kind(&job) && *of == task(&job));
+            let newer = newest.iter().find(|(of, ..)| !job.is_one_of_a_kind() && *of == task(&job));
             let acted = match newer {
                 _ if job.resolved_at.is_some() || job.state != JobState::Dead => {
                     Err(Refusal::State(job.state))
@@ -54,7 +52,7 @@ impl Plain {
                     Ok(Done::ResolvedFor(by))
                 }
             };
-            if job.resolved_at.is_none() && newer.is_none() && !is_one_of_a_kind(&job) {
+            if job.resolved_at.is_none() && newer.is_none() && !job.is_one_of_a_kind() {
                 newest.push((task(&job), *id, acted));
             }
             all.insert(*id, acted);

@@ -36,7 +36,7 @@ impl History {
     pub fn redefine(&mut self) {
         let (ids, force) = (self.some_ids(), self.rng.random_bool(0.3));
         let jobs = self.replacements(&ids);
-        self.act(&ids, Act::Redefine { jobs: &jobs, force });
+        self.act(&ids, Act::ReplaceEnded { jobs: &jobs, force });
     }
 
     /// Dead letters, and now and then others that somebody has put back or resolved meanwhile.
@@ -52,7 +52,7 @@ impl History {
         let some: Vec<i64> = ids.iter().copied().collect();
         let jobs = self.replacements(&some);
         let redefine = self.rng.random_bool(0.3);
-        let act = if redefine { Act::Redefine { jobs: &jobs, force } } else { Act::Retry { force } };
+        let act = if redefine { Act::ReplaceEnded { jobs: &jobs, force } } else { Act::Retry { force } };
         self.log(format!("latest of {some:?}: {act:?}"));
         let answer = self.store().0.at(now).act_on_latest(&some, act).unwrap();
         let expected = self.plain.act_on_latest(&ids, act, now);
@@ -105,7 +105,7 @@ impl History {
             let old = &self.plain.jobs[id];
             (new.run_at, new.run_worker_id) = (Some(old.run_at.max(self.now)), self.plain.keeper(old));
         }
-        self.act(&ids, Act::ChangeDefinition { jobs: &jobs });
+        self.act(&ids, Act::ReplacePending { jobs: &jobs });
     }
 
     fn act(&mut self, ids: &[i64], act: Act) {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::plain::{Cause, Job, Plain};
 use super::plain_schedules::PlainSchedule;
 use crate::model::{DependencyKind, JobState, Phase, StreamBytes};
+use crate::store::write::definition;
 use crate::store::{self, Filter, JobCounts, JobRow, Store, Worker};
 use crate::text::Timestamp;
 
@@ -120,7 +121,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
     let phase = match (plain.is_blocked(&job), job.run_at > now, job.attempts.is_empty()) {
         (true, ..) => Phase::Blocked,
         (false, false, _) => Phase::Ready,
-        (false, true, true) => Phase::Delayed,
+        (false, true, true) => Phase::Scheduled,
         (false, true, false) => Phase::Retrying,
     };
     let worker = plain.workers.iter().find(|(row, _)| Some(row.id) == job.worker);
@@ -140,6 +141,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         args: job.args.clone(),
         idempotency_key: job.idempotency_key.clone(),
         label: job.label.clone(),
+        task_hash: task_hash(&job),
         enqueued_at: job.enqueued_at,
         run_at: job.run_at,
         expires_at: job.expires_at,
@@ -160,6 +162,14 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         last_message: last.and_then(|attempt| attempt.message.clone()),
         block_reason: if waiting { plain.block_reason(&job.definition.queue, now) } else { None },
     }
+}
+
+fn task_hash(job: &Job) -> Option<i64> {
+    let label = job.label.clone().unwrap_or_default();
+    let args = job.args.iter().flat_map(|arg| [b"\0", arg.0.as_slice()].concat());
+    let task: Vec<u8> =
+        format!("{}\0{label}", job.definition.name).into_bytes().into_iter().chain(args).collect();
+    (!job.is_one_of_a_kind()).then(|| definition::fnv1a(&task))
 }
 
 fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
