@@ -95,8 +95,8 @@ fn a_pause_with_an_end_ends_by_itself() {
     sandbox.add("job");
     sandbox.until_logged(2);
     assert_eq!(sandbox.log(), ["default", "net"]);
-    assert_eq!(sandbox.run("resume net").ok().stdout, "queue net is open already\n");
-    assert_eq!(sandbox.run("resume other").ok().stdout, "queue other is open\n");
+    assert_eq!(sandbox.run("resume net").ok().stdout, "queue net is not paused\n");
+    assert_eq!(sandbox.run("resume other").ok().stdout, "queue other is no longer paused\n");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn the_times_in_a_pause_of_a_schedule_are_gone_and_those_after_its_end_come() {
     assert_eq!((&listed()["paused"], &listed()["paused_until"]), (&json!(false), &json!(null)));
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.log().len(), 2, "{:?}", sandbox.log());
-    assert_eq!(sandbox.run("resume --schedule hourly").ok().stdout, "schedule hourly is open already\n");
+    assert_eq!(sandbox.run("resume --schedule hourly").ok().stdout, "schedule hourly is not paused\n");
 }
 
 #[test]
@@ -238,4 +238,22 @@ fn a_pause_that_was_forgotten_for_a_day_is_an_alarm_unless_it_has_an_end() {
             sandbox.run("resume net").ok();
         }
     }
+}
+
+#[test]
+fn the_times_to_come_go_on_where_a_pause_ends() {
+    let sandbox =
+        Sandbox::new("[jobs.hourly]\ncommand = 'true'\nschedule = '30 * * * *'\ntimezone = 'UTC'\n");
+    sandbox.run("apply").ok();
+    let times = || {
+        let ran = sandbox.run("inspect schedules --next 5h --json").ok();
+        ran.json_lines().iter().map(|time| time["at"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = times();
+    assert_eq!(all.len(), 5);
+    // From one time on, which is not one of those that the pause takes.
+    sandbox.run(&format!("pause --schedule hourly --until {}", all[2])).ok();
+    assert_eq!(times(), all[2..]);
+    sandbox.run("pause --schedule hourly").ok();
+    assert_eq!(times(), [""; 0]);
 }

@@ -320,9 +320,10 @@ fn the_jobs_that_will_run_again_are_named() {
     sandbox.until_state(5, "running");
     slow.kill();
     drop(worker);
-    let said = "5 jobs that started or ended since the copy was made will run again: 1 busy (succeeded), \
-                2 good (succeeded), 3 bad (dead), 4 gone (cancelled), 5 lost (running)\n\
-                those that the copy has running are recorded as lost first, and retried as their policy says\n\
+    let said = "4 jobs that started or ended since the copy was made will run again: 2 good (succeeded), 3 bad (dead), \
+                4 gone (cancelled), 5 lost (running)\n\
+                1 job that the copy has running will be recorded as lost, and run again only where the policy says so: \
+                1 busy (succeeded)\n\
                 to prevent that, type before you start a worker: runner cancel 1 2 3 4 5\n";
     let ran = sandbox.run("restore copy.db").ok().quietly();
     assert!(ran.stdout.ends_with(said), "{ran}");

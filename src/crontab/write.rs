@@ -247,7 +247,7 @@ impl Text {
             return self.line(&job);
         }
         self.comment(
-            "This machine has no program mail: install one, then take the signs off here and at on_dead.",
+            "The PATH of this crontab has no program mail. Where there is one, uncomment this and on_dead.",
         );
         for line in job.lines() {
             self.line(&format!("# {line}"));

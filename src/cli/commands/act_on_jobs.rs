@@ -280,7 +280,8 @@ impl Selected {
                 format!("job {id} is declared retryable = false; {forced} runs it again")
             }
             (Refusal::AdHoc, _) => {
-                format!("job {id} was left: it is ad hoc, and no job file has a definition of it")
+                let instead = "cancel it, and enqueue it again as it should be";
+                format!("job {id} was left: it is ad hoc, and no job file has a definition of it; {instead}")
             }
             (Refusal::Undeclared, _) => {
                 let name = self.jobs.get(&id).map_or("it", |job| &job.definition.name);

@@ -139,7 +139,7 @@ fn check_job_file(global: &Global, report: &mut Report) {
     report.job_file_from = match global.file {
         Some(_) => "--file",
         None if is_set("RUNNER_FILE") => "$RUNNER_FILE",
-        None if path.parent().is_some_and(is_above) => "the nearest upwards",
+        None if path.parent().is_some_and(is_above) => "this folder or one above it",
         None => "the user's",
     };
     match JobFile::read(&path) {

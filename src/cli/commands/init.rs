@@ -214,7 +214,9 @@ fn warn_of(taken: &TakenOver, source: &Source) {
         warn(&format!("line {} is not taken over: {}: {}", line.number, line.why, line.text));
     }
     if taken.lacks_mail {
-        warn("this machine has no program mail, so the alerts are commented out: failures are not mailed");
+        warn(
+            "the PATH of this crontab has no program mail, so the alerts are commented out: failures are not mailed",
+        );
     }
     if taken.seems_to_name_users {
         warn(

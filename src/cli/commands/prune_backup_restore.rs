@@ -176,19 +176,26 @@ pub fn restore(global: &Global, args: &RestoreArgs, out: &mut Output) -> Result<
 const MAX_NAMED: usize = 5;
 const MAX_IDS: usize = 20;
 
-/// The lines about jobs that will run again, and what to type against that.
+/// The lines about jobs that will run again or are lost, and what to type against that.
 fn run_again(jobs: &[RunAgain]) -> String {
     if jobs.is_empty() {
         return String::new();
     }
-    let shown = jobs.iter().take(MAX_NAMED).map(|job| format!("{} {} ({})", job.id, job.name, job.state));
-    let shown: Vec<String> = shown.collect();
-    let more = if jobs.len() > MAX_NAMED { ", …" } else { "" };
-    let lost = if jobs.iter().any(|job| job.was_running) {
-        "\nthose that the copy has running are recorded as lost first, and retried as their policy says"
-    } else {
-        ""
-    };
+    let lines = [
+        (false, "that started or ended since the copy was made will run again"),
+        (
+            true,
+            "that the copy has running will be recorded as lost, and run again only where the policy says so",
+        ),
+    ];
+    let lines = lines.map(|(was_running, what)| {
+        let jobs: Vec<_> = jobs.iter().filter(|job| job.was_running == was_running).collect();
+        let shown = jobs.iter().take(MAX_NAMED).map(|job| format!("{} {} ({})", job.id, job.name, job.state));
+        let shown: Vec<String> = shown.collect();
+        let more = if jobs.len() > MAX_NAMED { ", …" } else { "" };
+        let line = format!("\n{} {what}: {}{more}", counted(jobs.len(), "job"), shown.join(", "));
+        if jobs.is_empty() { String::new() } else { line }
+    });
     let what_to_do = if jobs.len() > MAX_IDS {
         format!(
             "before you start a worker, look with {}, and cancel what should not run",
@@ -198,11 +205,7 @@ fn run_again(jobs: &[RunAgain]) -> String {
         let ids: Vec<String> = jobs.iter().map(|job| job.id.to_string()).collect();
         format!("to prevent that, type before you start a worker: {}", runner("cancel", ids.join(" ")))
     };
-    format!(
-        "\n{} that started or ended since the copy was made will run again: {}{more}{lost}\n{what_to_do}",
-        counted(jobs.len(), "job"),
-        shown.join(", ")
-    )
+    format!("{}\n{what_to_do}", lines.concat())
 }
 
 fn run_again_json(job: &RunAgain) -> serde_json::Value {

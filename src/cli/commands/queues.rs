@@ -53,14 +53,15 @@ fn set_pause(global: &Global, args: &Paused, pause: Option<Pause>, out: &mut Out
     } else {
         (json!({ "all": true, "paused": paused }), "everything".to_owned(), store.pause_all(pause)?)
     };
-    let already = if changed { "" } else { " already" };
     let until = pause.map(|pause| until_text(pause, clock::now())).unwrap_or_default();
     let state = match pause {
-        Some(_) => format!("paused{until}"),
+        Some(_) if changed => format!("paused{until}"),
+        Some(_) => format!("paused{until} already"),
         None if args.all => "no longer paused as a whole; what was paused by itself still is".to_owned(),
-        None => "open".to_owned(),
+        None if changed => "no longer paused".to_owned(),
+        None => "not paused".to_owned(),
     };
-    out.done(&object, format!("{what} is {state}{already}"));
+    out.done(&object, format!("{what} is {state}"));
     Ok(ExitStatus::SUCCESS)
 }
 

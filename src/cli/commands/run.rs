@@ -20,7 +20,7 @@ use crate::place::runner;
 use crate::process::PassOn;
 use crate::report::{Reporter, words};
 use crate::store::{JobRow, Liveness, RunStart, Store};
-use crate::text::Timestamp;
+use crate::text::{Timestamp, relative_time};
 use crate::view::terminal::{Output, warn};
 use crate::view::text::status::{dependency_text, limit_text, waits_for_others_text};
 use crate::worker::{self, RunTask, Summary};
@@ -198,9 +198,15 @@ fn taken_on_text(store: &Store, job: &JobRow) -> Result<String> {
     let last = store.attempt(job.id, job.attempts)?;
     let ended = last.map(|last| decision_text(&last, job.definition.policy.max_attempts()));
     let ended = ended.map(|ended| format!(" ({ended})")).unwrap_or_default();
-    let (id, title) = (job.id, job.title());
+    let (id, title, now) = (job.id, job.title(), clock::now());
+    let due = if job.run_at > now {
+        let at_once = runner("change", format_args!("{id} --now"));
+        format!("; it is due {}, and {at_once} starts it now", relative_time(job.run_at, now))
+    } else {
+        String::new()
+    };
     Ok(format!(
-        "goes on with job {id} {title}, which nobody else would run{ended}; the options of this call are not used"
+        "goes on with job {id} {title}, which nobody else would run{ended}; the options of this call are not used{due}"
     ))
 }
 

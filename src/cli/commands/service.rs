@@ -49,9 +49,10 @@ fn owner(args: &ServiceArgs) -> Result<Owner> {
         }
         None if by_root && args.act.is_some() => {
             let what = "root has to name the user whose jobs the worker runs";
+            let act = if matches!(args.act, Some(ServiceAct::Remove(_))) { "remove" } else { "install" };
             bail!(CliError::new(ExitStatus::USAGE, what).hint(format!(
                 "{}, or --user root for jobs with all rights",
-                runner("service", "install --user alice")
+                runner("service", format_args!("{act} --user alice"))
             )))
         }
         None => caller,

@@ -43,6 +43,8 @@ pub struct DeadRow {
     pub waited_for: Vec<i64>,
     pub first_death: Timestamp,
     pub last_death: Timestamp,
+    /// The job that died last wrote something in its last attempt.
+    pub has_output: bool,
 }
 
 impl DeadRow {
@@ -72,7 +74,7 @@ impl Store {
         let columns = format!(
             ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, {LAST_WORDS},
                        coalesce(j.dead_reason, 'expired') AS dead_reason,
-                       j.label, j.args_nul, j.task_hash, j.needs_version, d.definition,
+                       j.label, j.args_nul, j.task_hash, j.needs_version, d.definition, o.job_id IS NOT NULL AS has_output,
                        EXISTS (SELECT 1 FROM dependencies AS x JOIN jobs AS w ON w.id = x.job_id AND w.state = 'pending'
                                WHERE x.dependency_id = j.id AND x.kind = 'success' AND NOT x.met) AS is_waited_for"
         );
@@ -144,6 +146,7 @@ impl DeadGroupBuilder {
                 waited_for: waited_for.into_iter().collect(),
                 first_death: died_at,
                 last_death: died_at,
+                has_output: row.get("has_output")?,
             });
         }
         Ok(())

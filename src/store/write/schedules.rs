@@ -89,6 +89,17 @@ impl StoredSchedule {
         self.pause.is_some()
     }
 
+    /// The next time that comes as things stand: after a pause that ends by itself the first one from its end on, and none in a
+    /// pause that somebody has to end.
+    pub fn next_to_come(&self) -> Option<Timestamp> {
+        let next = self.next_at?;
+        match self.pause {
+            None => Some(next),
+            Some(Pause::UntilResumed) => None,
+            Some(Pause::Until(end)) => self.times().ok()?.next_given(next, end),
+        }
+    }
+
     /// Whether the row tells when it fires next. It does, unless the machine lost the time zone.
     pub fn goes_on(&self) -> bool {
         if self.text.is_at_boot() { self.boot_id.is_some() } else { self.next_at.is_some() }
@@ -178,9 +189,9 @@ pub fn damaged(tx: &Tx, limit: usize) -> Result<Vec<String>> {
 /// Reads a row of [`SELECT`], as it is at `now`.
 pub(super) fn read(row: &Row<'_>, now: Timestamp) -> Result<StoredSchedule> {
     let mut schedule = read_recorded(row)?;
-    if let Some(Pause::Until(end)) = schedule.pause.filter(|pause| pause.is_over(now)) {
+    if schedule.pause.is_some_and(|pause| pause.is_over(now)) {
+        schedule.next_at = schedule.next_to_come();
         schedule.pause = None;
-        schedule.next_at = schedule.next_at.and_then(|next| schedule.times().ok()?.next_given(next, end));
     }
     Ok(schedule)
 }

@@ -163,7 +163,8 @@ fn draw_rows(out: &mut Output, facts: &DeadGroupFacts, now: Timestamp) -> Vec<&'
 fn advice(group: &DeadGroup, newest: &JobRow, filter: &Filter, differs: bool) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if newest.attempts > 0 {
-        lines.push(("look", runner("logs", newest.id)));
+        let wrote = group.rows.first().is_some_and(|row| row.has_output);
+        lines.push(("look", runner(if wrote { "logs" } else { "inspect" }, newest.id)));
     }
     if let Some(why) = blocked_expiry_text(newest) {
         lines.push(("why", why));

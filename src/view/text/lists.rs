@@ -351,7 +351,7 @@ pub fn times_to_come(
     // One time of each schedule is looked at in advance, because there may be any number of them.
     let mut next: BTreeSet<(Timestamp, usize)> = BTreeSet::new();
     let times = |index: usize| schedules[index].times().ok();
-    next.extend(schedules.iter().enumerate().filter_map(|(index, row)| Some((row.next_at?, index))));
+    next.extend(schedules.iter().enumerate().filter_map(|(index, row)| Some((row.next_to_come()?, index))));
     let rows = std::iter::from_fn(|| {
         let (at, index) = next.pop_first().filter(|(at, _)| *at < until)?;
         let after = times(index).and_then(|times| times.from(Some(at)).nth(1));

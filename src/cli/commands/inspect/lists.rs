@@ -98,7 +98,6 @@ pub(super) fn times_to_come(out: &mut Output, query: &Query, span: Millis) -> Re
     let Query { store, now, .. } = *query;
     let mut schedules = store.schedules()?;
     schedules.retain(|row| query.filter.name.as_ref().is_none_or(|wanted| wanted == row.name()));
-    schedules.retain(|row| !row.is_paused());
     Ok(lists::times_to_come(out, &schedules, now.plus(span), query.limit, now)?)
 }
 
