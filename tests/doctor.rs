@@ -100,6 +100,13 @@ fn a_broken_rule_is_found() {
         ),
         ("DELETE FROM job_definitions WHERE id = 2", "every job has its definition"),
         (
+            "INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, unmet_dependencies)
+                 SELECT 2, 'good', 'default', 0, 'pending', 1, 1, 1, 1 FROM jobs;
+             INSERT INTO dependencies (job_id, dependency_id) VALUES (3, 4), (4, 3)",
+            "no job waits for itself",
+        ),
+        ("DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET needs_version = 1999 WHERE id = 2", "no job is newer than the file"),
+        (
             "DROP TRIGGER jobs_take_their_history_with_them; DELETE FROM jobs WHERE id = 2",
             "attempts, inputs and outputs belong to a job",
         ),

@@ -37,28 +37,26 @@ pub fn name_of(id: u32) -> String {
 }
 
 pub fn with_id(id: u32) -> Option<Listed> {
-    let account = find(&id.to_string())?;
-    Some(Listed { id, account })
+    find(&id.to_string())
 }
 
-pub fn named(name: &str) -> Option<Account> {
-    find(name).filter(|account| account.name == name)
+pub fn named(name: &str) -> Option<Listed> {
+    find(name).filter(|it| it.account.name == name)
 }
 
 /// The user of this name, or with this id if it is a number. `getent` knows those of a directory service, too.
-fn find(key: &str) -> Option<Account> {
+fn find(key: &str) -> Option<Listed> {
     let is_meant = |it: &Listed| it.account.name == key || key.parse() == Ok(it.id);
-    let known = listed().find(is_meant).or_else(|| {
+    listed().find(is_meant).or_else(|| {
         let getent = Command::new("getent").args(["passwd", "--", key]).stdin(Stdio::null()).output().ok()?;
         String::from_utf8_lossy(&getent.stdout).lines().find_map(line)
-    });
-    known.map(|it| it.account)
+    })
 }
 
 /// The caller. Where no list has it, as in some containers, the environment tells its name and home.
 pub fn caller() -> Account {
     let id = geteuid().as_raw();
-    find(&id.to_string()).unwrap_or_else(|| Account {
+    with_id(id).map(|it| it.account).unwrap_or_else(|| Account {
         name: env::var("LOGNAME").unwrap_or_else(|_| id.to_string()),
         home: env::var("HOME").unwrap_or_else(|_| "/".to_owned()),
     })

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use super::procfs::Leader;
+use super::procfs::{Leader, is_of_us_or_root};
 use super::scan::{ProcessGroup, Target, scan};
 use super::tag::AttemptTag;
 
@@ -13,7 +13,7 @@ pub struct Leftover {
     pub job_id: i64,
     pub attempt: u32,
     pub pid: i32,
-    /// The program and its arguments as `/proc` shows them, or its name; empty if it shows nothing.
+    /// The program and its arguments as `/proc` shows them; of another user only the name; empty if it shows nothing.
     pub command: String,
     /// The user whose rights it has; none if that is not shown.
     pub user: Option<u32>,
@@ -38,7 +38,10 @@ pub fn find_leftovers(attempts: &[(AttemptTag, Option<Leader>)]) -> Option<Vec<L
 }
 
 fn command(pid: i32) -> String {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    // To show the arguments the kernel locks the memory of the process, and another user can keep that lock for ever.
+    let has_arguments = is_of_us_or_root(pid);
+    let line = has_arguments.then(|| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+    let line = line.unwrap_or_default();
     let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     let words: Vec<_> = words.map(String::from_utf8_lossy).collect();
     if words.is_empty() {

@@ -1,7 +1,11 @@
 //! A line of a crontab that starts a worker in each minute in which none is alive.
 
-use std::fs;
+use std::fs::OpenOptions;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
+
+use rustix::fs::OFlags;
 
 use super::ask::{self, words};
 use super::step::Step;
@@ -18,6 +22,7 @@ pub struct Crontab {
     user: Vec<String>,
     text: String,
     log: PathBuf,
+    owner: u32,
 }
 
 impl Crontab {
@@ -31,7 +36,8 @@ impl Crontab {
         }
         let text =
             if output.status.success() { String::from_utf8(output.stdout).ok()? } else { String::new() };
-        Some(Self { user, text, log: PathBuf::from(&owner.account.home).join("runner.log") })
+        let log = PathBuf::from(&owner.account.home).join("runner.log");
+        Some(Self { user, text, log, owner: owner.id })
     }
 
     /// The line that is put in, or changed.
@@ -61,8 +67,16 @@ impl Crontab {
     }
 
     pub fn trouble(&self) -> Option<String> {
+        const MAX_BYTES: u64 = 64 << 10;
         self.own_line()?;
-        ask::last_line(&String::from_utf8_lossy(&fs::read(&self.log).ok()?))
+        // Root looks into the home of another user here, who may have put a link, a pipe or a device in this place.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+        let mut log = OpenOptions::new().read(true).custom_flags(flags).open(&self.log).ok()?;
+        let found = log.metadata().ok().filter(|found| found.is_file() && found.uid() == self.owner)?;
+        log.seek(SeekFrom::Start(found.len().saturating_sub(MAX_BYTES))).ok()?;
+        let mut end = Vec::new();
+        log.take(MAX_BYTES).read_to_end(&mut end).ok()?;
+        ask::last_line(&String::from_utf8_lossy(&end))
     }
 
     fn own_line(&self) -> Option<&str> {
@@ -95,15 +109,52 @@ fn call(user: &[String], last: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::service::Service;
     use crate::text::Millis;
 
     fn crontab(text: &str) -> Crontab {
-        Crontab { user: Vec::new(), text: text.to_owned(), log: PathBuf::from("/home/me/runner.log") }
+        let log = PathBuf::from("/home/me/runner.log");
+        Crontab { user: Vec::new(), text: text.to_owned(), log, owner: 0 }
     }
 
     fn after(steps: &[Step]) -> &str {
         let [Step::Crontab { text, .. }] = steps else { panic!("{steps:?}") };
         text
+    }
+
+    #[test]
+    fn the_log_is_a_file_of_the_user() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("log"), format!("{}\nlast\n\n", "x".repeat(100_000))).unwrap();
+        std::os::unix::fs::symlink("log", path("link")).unwrap();
+        std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        let owner = std::fs::metadata(path("log")).unwrap().uid();
+        let trouble = |name: &str, owner| {
+            let text = format!("* * * * * runner work {MARK}\n");
+            Crontab { log: path(name), owner, ..crontab(&text) }.trouble()
+        };
+        assert_eq!(trouble("log", owner).as_deref(), Some("last"));
+        assert_eq!(trouble("log", owner + 1), None);
+        for name in ["link", "socket", "missing", ""] {
+            assert_eq!(trouble(name, owner), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn paths_that_cron_or_systemd_read_otherwise_are_refused() {
+        let wanted = |db: &str| Wanted {
+            program: "/bin/runner".to_owned(),
+            db: db.to_owned(),
+            path: "/bin".to_owned(),
+            slots: None,
+            keep: None,
+        };
+        let line = Service::Crontab(crontab(""));
+        assert_eq!(line.cannot_hold(&wanted("/a b/100%/c")), None);
+        for db in ["/a\nb", "/a\rb", "/a\\%b"] {
+            assert_eq!(line.cannot_hold(&wanted(db)), Some(db));
+        }
     }
 
     #[test]

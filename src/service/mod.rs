@@ -7,6 +7,7 @@ mod step;
 mod systemd;
 mod wanted;
 
+pub use ask::answer_of_user;
 pub use cron::Crontab;
 pub use step::{ServiceError, Step};
 pub use systemd::Unit;
@@ -34,6 +35,16 @@ impl Service {
             Self::Unit(unit) => unit.install(wanted),
             Self::Crontab(crontab) => crontab.install(wanted),
         }
+    }
+
+    /// A path that the unit or the line cannot hold. systemd and cron read these characters in ways of their own, and one cron reads
+    /// a backslash before a `%` otherwise than another.
+    pub fn cannot_hold<'a>(&self, wanted: &'a Wanted) -> Option<&'a str> {
+        let is_refused = |c: char| c.is_control() || c == '\\' && matches!(self, Self::Crontab(_));
+        [&wanted.program, &wanted.db, &wanted.path]
+            .into_iter()
+            .find(|word| word.contains(is_refused))
+            .map(String::as_str)
     }
 
     /// What undoes that; nothing where it was not done.

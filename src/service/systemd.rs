@@ -190,21 +190,21 @@ fn drop_in_text(wanted: &Wanted, before: &str) -> String {
     let Wanted { program, db, path, slots, keep } = wanted;
     let slots = slots.map(|slots| format!(" -j {slots}")).unwrap_or_default();
     let keep = keep.map(|keep| format!(" --keep {}", unit_word(&keep.to_string(), "$"))).unwrap_or_default();
-    let (program, db) = (unit_word(program, "$"), unit_word(db, "$"));
+    // In the path of the program a `$` is no variable.
+    let (program, db) = (unit_word(program, ""), unit_word(db, "$"));
     let call = format!("{program} work --shutdown-timeout 30s --db {db}{slots}{keep}");
     let path = unit_word(&format!("PATH={path}"), "");
     format!("{MARK}\n{before}[Service]\nEnvironment={path}\nExecStart=\nExecStart={call}\n")
 }
 
 /// A word of a unit, quoted as systemd.syntax(7) says where it has to be. `%` is always doubled, and so are the characters of
-/// `doubled`: in the command of `ExecStart=` a `$` names a variable.
+/// `doubled`: in the arguments of `ExecStart=` a `$` names a variable. No word has a control character.
 fn unit_word(word: &str, doubled: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@+,%$".contains(c);
     let mut quoted = String::new();
     for c in word.chars() {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
             _ if c == '%' || doubled.contains(c) => quoted.extend([c, c]),
             _ => quoted.push(c),
         }

@@ -6,6 +6,7 @@ use crate::text::{Millis, option};
 /// The user whose jobs the worker runs.
 #[derive(Clone, Debug)]
 pub struct Owner {
+    pub id: u32,
     pub account: Account,
     /// The caller is root, whose units are those of the system, and who may edit every crontab.
     pub by_root: bool,

@@ -18,7 +18,7 @@ struct Rule {
     violations: &'static str,
 }
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 17] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
         violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
@@ -84,6 +84,21 @@ const RULES: [Rule; 15] = [
                      UNION ALL
                      SELECT 'a dependency of job ' || job_id || ' has no job' FROM dependencies
                      WHERE job_id NOT IN (SELECT id FROM jobs)",
+    },
+    Rule {
+        name: "no job waits for itself",
+        // A job waits for an earlier one, or for what has replaced that. So a circle has an edge to a later job.
+        violations: "SELECT 'job ' || d.job_id || ' waits for job ' || d.dependency_id || ', which waits for it'
+                     FROM dependencies AS d WHERE NOT d.met AND d.dependency_id >= d.job_id AND EXISTS
+                         (WITH RECURSIVE before (id) AS
+                              (VALUES (d.dependency_id) UNION
+                               SELECT e.dependency_id FROM before JOIN dependencies AS e ON e.job_id = before.id AND NOT e.met)
+                          SELECT 1 FROM before WHERE id = d.job_id)",
+    },
+    Rule {
+        name: "no job is newer than the file",
+        violations: "SELECT 'job ' || id || ' needs a newer version than the file has' FROM jobs
+                     WHERE needs_version > (SELECT user_version FROM pragma_user_version)",
     },
     Rule {
         name: "every job has its definition",

@@ -55,7 +55,7 @@ pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitSta
             source: &source.words(),
             has_users,
             caller: accounts::caller(),
-            find_account: &accounts::named,
+            find_account: &|name| accounts::named(name).map(|it| it.account),
             runuser: accounts::runuser().unwrap_or("/usr/sbin/runuser"),
             is_there: &is_there,
         },

@@ -3,7 +3,6 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::geteuid;
@@ -17,7 +16,7 @@ use crate::cli::typed_time::At;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::place::runner;
-use crate::service::{Owner, Service, ServiceError, Step, Wanted, ways};
+use crate::service::{Owner, Service, ServiceError, Step, Wanted, answer_of_user, ways};
 use crate::store::{self, StoreFile, WorkerStatus};
 use crate::text::{Timestamp, local_time, option, relative_time, rfc3339, safe_line};
 use crate::view::terminal::Output;
@@ -39,9 +38,11 @@ fn owner(args: &ServiceArgs) -> Result<Owner> {
     if let Some(home) = env::var("HOME").ok().filter(|home| Path::new(home).is_absolute()) {
         caller.home = home;
     }
-    let account = match args.user.clone().or_else(by_sudo) {
-        Some(name) if name == caller.name => caller,
+    let id = geteuid().as_raw();
+    let (id, account) = match args.user.clone().or_else(by_sudo) {
+        Some(name) if name == caller.name => (id, caller),
         Some(name) if by_root => accounts::named(&name)
+            .map(|it| (it.id, it.account))
             .ok_or_else(|| CliError::new(ExitStatus::NOT_FOUND, format!("there is no user {name}")))?,
         Some(name) => {
             let what = format!("only root can set up a worker of {name}, and you are {}", caller.name);
@@ -55,9 +56,9 @@ fn owner(args: &ServiceArgs) -> Result<Owner> {
                 runner("service", format_args!("{act} --user alice"))
             )))
         }
-        None => caller,
+        None => (id, caller),
     };
-    Ok(Owner { account, by_root })
+    Ok(Owner { id, account, by_root })
 }
 
 fn is_caller(owner: &Owner) -> bool {
@@ -106,6 +107,13 @@ fn install(
         let hint = format!("let what starts programs on this machine start {}", runner("work", ""));
         bail!(CliError::new(ExitStatus::NOT_FOUND, what).hint(hint))
     };
+    if let Some(word) = service.cannot_hold(&wanted) {
+        let what = format!("{} cannot hold {word:?}", how(service));
+        bail!(
+            CliError::new(ExitStatus::USAGE, what)
+                .hint("give it a plain path without control characters or backslashes")
+        )
+    }
     let steps = service.install(&wanted);
     if steps.is_empty() {
         out.remark(&format!("nothing to do: {} keeps a worker running", how(service)));
@@ -131,7 +139,7 @@ fn remove(global: &Global, owner: &Owner, dry_run: bool, out: &mut Output) -> Re
     let status = take(&steps, dry_run, out)?;
     // Nothing of systemd ends what cron has started.
     if !dry_run && !out.json {
-        for Living { pid, .. } in living_workers(&database(global, owner)?, owner)? {
+        for Living { pid, .. } in living_workers(&database(global, owner)?, owner)?.unwrap_or_default() {
             out.remark(&format!(
                 "a worker still runs (pid {pid}); kill {pid} stops it once its jobs have ended"
             ));
@@ -152,7 +160,7 @@ fn take(steps: &[Step], dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
             out.object(&step_json(step));
         } else if !out.quiet {
             for line in step_lines(step) {
-                out.line(line);
+                out.line(safe_line(&line));
             }
         }
         // What fails or hangs was shown.
@@ -228,7 +236,8 @@ fn how(service: &Service) -> String {
 fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> {
     let db = database(global, owner)?;
     let installed = ways(owner).into_iter().find(Service::is_installed);
-    let since = living_workers(&db, owner)?.iter().map(|worker| worker.since).min();
+    let living = living_workers(&db, owner)?;
+    let since = living.iter().flatten().map(|worker| worker.since).min();
     let trouble = installed.as_ref().and_then(Service::trouble).map(|line| safe_line(&line));
     let is_well = installed.is_some() && since.is_some();
     if out.json {
@@ -239,7 +248,7 @@ fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> 
                 Service::Unit(_) => "user_unit",
                 Service::Crontab(_) => "crontab",
             }),
-            "running": since.is_some(),
+            "running": living.is_some().then_some(since.is_some()),
             "since": since.map(rfc3339),
             "trouble": trouble,
         }));
@@ -256,10 +265,13 @@ fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> 
         };
         out.fact("starter", &started);
         let now = clock::now();
-        let running = since.map_or_else(
-            || "no worker is running".to_owned(),
-            |since| format!("since {} ({})", local_time(since), relative_time(since, now)),
-        );
+        let running = match since {
+            Some(since) => format!("since {} ({})", local_time(since), relative_time(since, now)),
+            None if living.is_none() => {
+                format!("unknown: the database of {} gives no answer", owner.account.name)
+            }
+            None => "no worker is running".to_owned(),
+        };
         out.fact("worker", &running);
         if let Some(trouble) = &trouble {
             out.fact("trouble", trouble);
@@ -274,28 +286,24 @@ struct Living {
     since: Timestamp,
 }
 
-/// The living workers of this database.
-fn living_workers(db: &StoreFile, owner: &Owner) -> Result<Vec<Living>> {
+/// The living workers of this database. None if it is another user's, and cannot be asked.
+fn living_workers(db: &StoreFile, owner: &Owner) -> Result<Option<Vec<Living>>> {
     if !is_caller(owner) {
-        return Ok(asked_of_owner(db, owner).unwrap_or_default());
+        return Ok(asked_of_owner(db, owner));
     }
     let global = Global { db: Some(db.path().to_owned()), ..Global::default() };
-    let Some(store) = locate::open_if_there(&global)? else { return Ok(Vec::new()) };
+    let Some(store) = locate::open_if_there(&global)? else { return Ok(Some(Vec::new())) };
     let workers = worker_statuses(&store)?.into_iter().filter(WorkerStatus::is_living_worker);
-    Ok(workers.map(|WorkerStatus { row, .. }| Living { pid: row.pid, since: row.started_at }).collect())
+    Ok(Some(workers.map(|WorkerStatus { row, .. }| Living { pid: row.pid, since: row.started_at }).collect()))
 }
 
 /// The same by another call of this program: root opens no database of another user, because that would leave files of root there.
 fn asked_of_owner(db: &StoreFile, owner: &Owner) -> Option<Vec<Living>> {
-    let listed = Command::new(accounts::runuser()?)
-        .args(["-u", &owner.account.name, "--"])
-        .arg(env::current_exe().ok()?)
-        .args(["inspect", "workers", "--json", "--db"])
-        .arg(db.path())
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
-    let text = String::from_utf8_lossy(&listed.stdout);
+    let runuser = [accounts::runuser()?, "-u", &owner.account.name, "--"].map(OsString::from);
+    let call = ["inspect", "workers", "--json", "--db"].map(OsString::from);
+    let program = env::current_exe().ok()?.into_os_string();
+    let db = db.path().as_os_str().to_owned();
+    let text = answer_of_user(runuser.into_iter().chain([program]).chain(call).chain([db]))?;
     let workers = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let alive = workers.filter(|worker| worker["alive"] == true && worker["job_id"].is_null());
     let living = |worker: Value| {

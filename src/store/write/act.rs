@@ -106,11 +106,10 @@ impl Store {
 
     /// The job that a person has put in the place of this one while it was waiting, or of that one in turn; else the job itself.
     pub fn changed_to(&self, id: i64) -> Result<i64> {
-        // Each id is greater than the one before, so this ends.
         let sql = "WITH RECURSIVE changed (id) AS
                        (VALUES (?1) UNION ALL
                         SELECT j.replaced_by FROM changed JOIN jobs AS j ON j.id = changed.id
-                        WHERE j.state = 'cancelled' AND j.replaced_by IS NOT NULL)
+                        WHERE j.state = 'cancelled' AND j.replaced_by > j.id)
                    SELECT max(id) FROM changed";
         self.read(|tx| one(tx, sql, [id], value))
     }

@@ -11,7 +11,7 @@ use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{self, all, from_row, maybe, one, run, value};
 use crate::store::file::schema;
 use crate::store::file::version::Version;
-use crate::text::{Timestamp, are_same_clocks, time_zone};
+use crate::text::{Millis, Timestamp, are_same_clocks, time_zone};
 
 /// A schedule as a job file declares it.
 #[derive(Clone, Debug)]
@@ -89,14 +89,14 @@ impl StoredSchedule {
         self.pause.is_some()
     }
 
-    /// The next time that comes as things stand: after a pause that ends by itself the first one from its end on, and none in a
-    /// pause that somebody has to end.
+    /// The next time that comes as things stand: of a pause that ends by itself the first one from its end on (at `--until 06:00`
+    /// one of 06:00 comes), and none in a pause that somebody has to end.
     pub fn next_to_come(&self) -> Option<Timestamp> {
         let next = self.next_at?;
         match self.pause {
             None => Some(next),
             Some(Pause::UntilResumed) => None,
-            Some(Pause::Until(end)) => self.times().ok()?.next_given(next, end),
+            Some(Pause::Until(end)) => self.times().ok()?.next_given(next, end.minus(Millis(1))),
         }
     }
 

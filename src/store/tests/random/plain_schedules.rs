@@ -24,7 +24,7 @@ impl PlainSchedule {
     pub fn end_pause(&mut self, now: Timestamp) {
         let Some(Pause::Until(end)) = self.row.pause.filter(|pause| pause.is_over(now)) else { return };
         self.row.pause = None;
-        while let Some(next) = self.row.next_at.filter(|next| *next <= end) {
+        while let Some(next) = self.row.next_at.filter(|next| *next < end) {
             self.row.next_at = self.every.map(|every| next.plus(every));
         }
     }
