@@ -143,12 +143,14 @@ fn a_person_is_told_that_no_worker_runs() {
     insta::assert_snapshot!(sandbox.call("enqueue -- true").at_terminal(80).ok().stdout, @"
     2
     runner: no worker is running for queue default; runner work starts one, runner
-            service install one for good
+            service install one for good; runner run in place of runner enqueue
+            needs none
     ");
     insta::assert_snapshot!(sandbox.call("enqueue -- true").at_terminal(60).ok().stdout, @"
     3
     runner: no worker is running for queue default; runner work
-            starts one, runner service install one for good
+            starts one, runner service install one for good;
+            runner run in place of runner enqueue needs none
     ");
     insta::assert_snapshot!(sandbox.call("enqueue -q -- true").at_terminal(80).ok().stdout, @"");
     let worker = sandbox.worker("");

@@ -7,7 +7,7 @@ fn dead_letters_alert_until_each_is_dealt_with() {
     let sandbox = Sandbox::empty();
     let alerts = || {
         let ran = sandbox.run("inspect dead --fail-if-any -q");
-        (ran.status() == Some(1), ran.stdout.matches("runner logs").count())
+        (ran.status() == Some(1), ran.stdout.matches("  look ").count())
     };
     sandbox.finish_line("--name one", "exit 3");
     sandbox.finish_line("--name two", "exit 4");

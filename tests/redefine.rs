@@ -122,7 +122,7 @@ fn what_cannot_be_redefined_is_left_and_named_and_the_rest_goes_on() {
         insta::assert_snapshot!(ran.stderr, @"
         runner: job 1 was left: the job file does not declare bad any more
         runner: job 3 is declared retryable = false; runner retry 3 --redefine --force runs it again
-        runner: job 4 was left: it is ad hoc, and no job file has a definition of it
+        runner: job 4 was left: it is ad hoc, and no job file has a definition of it; cancel it, and enqueue it again as it should be
         runner: job 6 is pending; runner change 6 --redefine puts a new job in its place
         runner: job 7 was left: job 8 has replaced it before
         ");

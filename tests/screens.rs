@@ -109,7 +109,7 @@ fn screens_of_lists() {
         SIGNAL_KILL: 1 job, not_retryable
           id  name  runs  died  what it said
            4  once  1/1  [AGO]
-          look  runner logs 4
+          look  runner inspect 4
           replay  runner retry 4 --force
 
         runner resolve ID takes off this list what was dealt with

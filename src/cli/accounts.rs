@@ -56,10 +56,11 @@ fn find(key: &str) -> Option<Listed> {
 /// The caller. Where no list has it, as in some containers, the environment tells its name and home.
 pub fn caller() -> Account {
     let id = geteuid().as_raw();
-    with_id(id).map(|it| it.account).unwrap_or_else(|| Account {
+    let from_environment = || Account {
         name: env::var("LOGNAME").unwrap_or_else(|_| id.to_string()),
         home: env::var("HOME").unwrap_or_else(|_| "/".to_owned()),
-    })
+    };
+    with_id(id).map_or_else(from_environment, |it| it.account)
 }
 
 /// The path of `runuser`, which is mostly not in the `PATH` of jobs.

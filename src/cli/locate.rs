@@ -411,11 +411,11 @@ fn call_of_command(verb: &str, text: &str) -> Option<String> {
 }
 
 /// Adds to the error that there is no job file how this verb takes this text as a command, which needs none.
-pub fn without_job_file(error: anyhow::Error, verb: &str, name: &str) -> anyhow::Error {
+pub fn without_job_file(error: anyhow::Error, verb: &str, typed: &str) -> anyhow::Error {
     if !matches!(error.downcast_ref(), Some(JobFileError::Nowhere { .. })) {
         return error;
     }
-    let hint = match call_of_command(verb, name) {
+    let hint = match call_of_command(verb, typed) {
         Some(call) => {
             format!(
                 "to {verb} it as a command, type: {call}; `{}` writes a job file here",
@@ -425,7 +425,7 @@ pub fn without_job_file(error: anyhow::Error, verb: &str, name: &str) -> anyhow:
         None => format!(
             "`{}` writes one here, and `--file PATH` or $RUNNER_FILE names another; a command needs none: {}",
             runner("init", ""),
-            runner(verb, format_args!("-- {}", shell_word(name)))
+            runner(verb, format_args!("-- {}", shell_word(typed)))
         ),
     };
     describe(&error).hint(hint).into()

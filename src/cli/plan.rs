@@ -15,8 +15,9 @@ use super::options::JobOptions;
 use super::values::JobRef;
 use crate::jobfile::JobFile;
 use crate::model::{Bytes, Command, DependencyKind, JobDefinition, JobLayer, MAX_ARG_STRLEN, check_name};
+use crate::place::runner;
 use crate::store::{Dependency, JobRow, NewJob, Store};
-use crate::text::Timestamp;
+use crate::text::{Timestamp, shell_word};
 
 /// Builds jobs from layers of options. The first layer wins: a batch line comes before the command line.
 pub struct Planner<'a> {
@@ -75,6 +76,18 @@ impl<'a> Planner<'a> {
     /// The jobs for these names of the job file, with their dependencies.
     pub fn declared_jobs(&self, names: Vec<String>, options: &JobOptions) -> Result<Plan> {
         let mut plan = Plan::default();
+        // Where none of several is declared, they are the words of a command.
+        if names.len() > 1 {
+            let words = names.iter().map(|name| shell_word(name)).collect::<Vec<_>>().join(" ");
+            let file = self.file().map_err(|error| locate::without_job_file(error, self.verb, &words))?;
+            if names.iter().all(|name| file.job(name).is_none()) {
+                let call = runner(self.verb, format_args!("-- {words}"));
+                let unknown = locate::not_declared(file, self.verb, &names[0]);
+                let hint = unknown.hint.clone().filter(|hint| hint.starts_with("did you mean"));
+                let hint = hint.map(|hint| format!("{hint} ")).unwrap_or_default();
+                bail!(unknown.hint(format!("{hint}to {} it as a command, type: {call}", self.verb)));
+            }
+        }
         for name in names {
             let options = JobOptions { name: Some(name), ..options.clone() };
             let definition = Arc::new(self.definition(&[&options])?);

@@ -9,7 +9,7 @@ use clap::{Command, CommandFactory};
 use super::args::Cli;
 use super::error::CliError;
 use crate::place::runner;
-use crate::text::{misspelt, nearest};
+use crate::text::{misspelt, nearest, shell_word};
 
 /// What to type in place of this word, which people who know other tools type for a verb. These words are looked up before near
 /// ones, because `status` has the letters of `pause`.
@@ -239,22 +239,39 @@ pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
             let typed = typed.split('=').next().unwrap_or_default();
             let known =
                 args.iter().filter_map(|arg| arg.to_str()).find_map(|verb| tip_for_option(verb, typed));
+            let call = call_of_command(args).map(|call| format!("a command goes after `--`, too: `{call}`"));
             error.remove(ContextKind::Suggested);
             let near = text_of(&error, ContextKind::SuggestedArg);
             // An option that only has similar letters mostly does something else.
             if known.is_some() || near.is_some_and(|near| misspelt(typed, [near.as_str()]).is_none()) {
                 error.remove(ContextKind::SuggestedArg);
             }
-            if let Some(tip) = known {
-                error.insert(ContextKind::Suggested, tips(tip));
-            } else if args.iter().any(|arg| arg == "enqueue") {
-                let tip = format!("arguments for the job go after `--`: `-- {typed}`");
-                error.insert(ContextKind::Suggested, tips(tip));
+            let is_for_jobs = args.iter().any(|arg| arg == "enqueue" || arg == "run");
+            let own = || is_for_jobs.then(|| format!("arguments for the job go after `--`: `-- {typed}`"));
+            let told: Vec<String> = known.or_else(own).into_iter().chain(call).collect();
+            if !told.is_empty() {
+                error.insert(ContextKind::Suggested, tips(told.join("; ")));
+            }
+        }
+        ErrorKind::TooManyValues => {
+            if let Some(call) = call_of_command(args) {
+                error.insert(ContextKind::Suggested, tips(format!("a command goes after `--`: `{call}`")));
             }
         }
         _ => {}
     }
     error
+}
+
+/// The call that takes as a command what was typed like `runner run ls -l`: a word, and more words or short options after it.
+fn call_of_command(args: &[OsString]) -> Option<String> {
+    let args: Vec<&str> = args.iter().map(|arg| arg.to_str()).collect::<Option<_>>()?;
+    let at = args.iter().position(|arg| ["run", "enqueue"].contains(arg))?;
+    let words = &args[at + 1..];
+    let is_command =
+        words.len() > 1 && !words.iter().any(|word| word.starts_with("--")) && !words[0].starts_with('-');
+    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+    is_command.then(|| runner(args[at], format_args!("-- {}", words.join(" "))))
 }
 
 fn text_of(error: &clap::Error, kind: ContextKind) -> Option<String> {

@@ -173,8 +173,14 @@ impl PossibleCodes {
             mistake.hint("map an exit status to it in `exit_codes`, or declare it in `reports`");
         }
         let named = self.codes.iter().filter(|code| !code.is_built_in()).map(ErrorCode::as_str);
-        let named = named.collect::<Vec<_>>().join(", ");
-        mistake.allowed(format!("{named}, and unmapped endings: EXIT_n, SIGNAL_NAME, EXIT_*, SIGNAL_*, *"));
+        let mut allowed: Vec<&str> = named.collect();
+        for (family, members) in [("EXIT_*", "EXIT_n"), ("SIGNAL_*", "SIGNAL_NAME")] {
+            if CodePattern::parse(family).is_ok_and(|family| self.include(&family)) {
+                allowed.extend([members, family]);
+            }
+        }
+        allowed.push("*");
+        mistake.allowed(allowed.join(", "));
     }
 
     /// The error code that this job gives to the ending that a built-in code stands for.

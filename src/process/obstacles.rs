@@ -32,22 +32,30 @@ pub fn obstacles(definition: &JobDefinition, in_path: bool) -> Vec<String> {
         return found;
     }
     let cwd = Path::new(definition.cwd.as_os_str());
-    match fs::metadata(cwd) {
-        Ok(it) if it.is_dir() => {
-            let program = match &definition.command {
-                Command::Argv(words) => words.first().map(|word| word.as_os_str().to_owned()),
-                Command::Shell(line) => first_path(&line.to_text()).map(Into::into),
-            };
-            let path = variables.get(&Bytes::from("PATH"));
-            let is_path = |program: &OsString| program.as_bytes().contains(&b'/');
-            let program = program.filter(|program| in_path || is_path(program));
-            found.extend(program.and_then(|program| missing_program(&program, cwd, path)));
+    let is_there = match fs::metadata(cwd) {
+        Ok(it) if it.is_dir() => true,
+        Ok(_) => {
+            found.push(format!("not a directory: {}", cwd.display()));
+            false
         }
-        Ok(_) => found.push(format!("not a directory: {}", cwd.display())),
         // A folder that only the worker's user may look at is no mistake.
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
-        Err(_) => found.push(format!("no such directory: {}", cwd.display())),
-    }
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => false,
+        Err(_) => {
+            found.push(format!("no such directory: {}", cwd.display()));
+            false
+        }
+    };
+    let program = match &definition.command {
+        Command::Argv(words) => words.first().map(|word| word.as_os_str().to_owned()),
+        Command::Shell(line) => first_path(&line.to_text()).map(Into::into),
+    };
+    let path = variables.get(&Bytes::from("PATH"));
+    // A relative one is looked for in the folder.
+    let is_sought = |program: &OsString| {
+        let is_path = program.as_bytes().contains(&b'/');
+        (in_path || is_path) && (is_there || program.as_bytes().starts_with(b"/"))
+    };
+    found.extend(program.filter(is_sought).and_then(|program| missing_program(&program, cwd, path)));
     found
 }
 

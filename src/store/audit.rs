@@ -18,7 +18,7 @@ struct Rule {
     violations: &'static str,
 }
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 16] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
         violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
@@ -94,11 +94,6 @@ const RULES: [Rule; 17] = [
                               (VALUES (d.dependency_id) UNION
                                SELECT e.dependency_id FROM before JOIN dependencies AS e ON e.job_id = before.id AND NOT e.met)
                           SELECT 1 FROM before WHERE id = d.job_id)",
-    },
-    Rule {
-        name: "no job is newer than the file",
-        violations: "SELECT 'job ' || id || ' needs a newer version than the file has' FROM jobs
-                     WHERE needs_version > (SELECT user_version FROM pragma_user_version)",
     },
     Rule {
         name: "every job has its definition",

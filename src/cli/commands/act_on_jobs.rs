@@ -252,9 +252,11 @@ impl Selected {
         match (refusal, act) {
             (Refusal::Unknown, _) => format!("there is no job {id}"),
             (Refusal::State(state), Act::Change(_) | Act::ReplacePending { .. }) => {
-                let again = match state {
-                    JobState::Dead | JobState::Cancelled => {
-                        format!("; {} puts it back", runner("retry", id))
+                let again = match (self.jobs.get(&id), state) {
+                    (Some(JobRow { replaced_by: Some(by), .. }), _) => format!("; job {by} has replaced it"),
+                    (Some(job), JobState::Dead | JobState::Cancelled) => {
+                        let force = if job.definition.policy.retryable { "" } else { " --force" };
+                        format!("; {} puts it back", runner("retry", format_args!("{id}{force}")))
                     }
                     _ => String::new(),
                 };

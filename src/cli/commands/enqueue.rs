@@ -69,7 +69,8 @@ fn note_no_worker(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Resu
     let why =
         new.find_map(|job| no_worker_text(Some(&job.definition.queue), &workers, Place::of_this_call()));
     if let Some(why) = why {
-        warn(&why);
+        let run = runner("run", "");
+        warn(&format!("{why}; {run} in place of {} needs none", runner("enqueue", "")));
     }
     Ok(())
 }
@@ -285,9 +286,9 @@ fn without_input(global: &Global, verb: &'static str, args: &EnqueueArgs) -> Res
     if names.is_empty() {
         bail!(CliError::usage("there is nothing to enqueue: no name, no command").hint(format!(
             "{}, {}, or {}",
-            runner("enqueue", "NAME"),
-            runner("enqueue", "-- CMD"),
-            runner("enqueue", "--help")
+            runner(verb, "NAME"),
+            runner(verb, "-- CMD"),
+            runner(verb, "--help")
         )));
     }
     if names.len() > 1 && !options.args.is_empty() {

@@ -110,6 +110,10 @@ fn end(
     }
     let last = store.attempt(id, job.attempts)?;
     enqueue::report_final(out, &store, &job, last.as_ref(), created, out.quiet)?;
+    if let Some(number) = summary.stopped_by.filter(|_| job.state == JobState::Dead) {
+        let again = runner("retry", format_args!("{id} --force"));
+        warn(&format!("{}: job {id} is not run again by itself; {again} puts it back", signal::name(number)));
+    }
     Ok(match summary.cancelled_by.or(summary.stopped_by) {
         Some(number) if job.state != JobState::Succeeded => ExitStatus::of_signal(number),
         _ => exit_status_of_job(&job, last.as_ref()),

@@ -105,9 +105,9 @@ impl Column {
     }
 }
 
-/// The widths to which columns may be shortened on a screen that is too narrow for all of them at their floors: as wide as
-/// they are, then less.
-const MIN_WIDTHS: [usize; 3] = [usize::MAX, 10, 4];
+/// The widths to which names and texts may be shortened on a screen that is too narrow for all of them at their floors: as wide
+/// as they are, then less.
+const MIN_WIDTHS: [(usize, usize); 4] = [(usize::MAX, usize::MAX), (10, 10), (10, 4), (4, 4)];
 
 /// Gives the text of a row in one column. The text must be safe for a terminal.
 type Cell<'a, R> = Box<dyn Fn(&R) -> String + 'a>;
@@ -221,9 +221,12 @@ impl<'a, R> Table<'a, R> {
                 return (fitted, GAP);
             }
             let Some(dropped) = drops.next() else {
-                for least in MIN_WIDTHS {
-                    let floor =
-                        |column: &Column| column.shorten.map_or(usize::MAX, |_| column.floor.min(least));
+                for (name, text) in MIN_WIDTHS {
+                    let floor = |column: &Column| match column.shorten {
+                        None => usize::MAX,
+                        Some(Shorten::Middle) => column.floor.min(name),
+                        Some(Shorten::End) => column.floor.min(text),
+                    };
                     if self.shorten(&mut fitted, room, NARROW_GAP, floor) {
                         break;
                     }

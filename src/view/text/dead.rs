@@ -139,7 +139,7 @@ fn draw_rows(out: &mut Output, facts: &DeadGroupFacts, now: Timestamp) -> Vec<&'
             1 => String::new(),
             jobs => format!("×{jobs}"),
         })
-        .column(Column::new("runs").right().dropped(3), |(_, job)| attempts_text(job))
+        .column(Column::new("runs").right(), |(_, job)| attempts_text(job))
         .column_if(any_fold, Column::new("first").dropped(2), |(row, _)| match row.jobs {
             1 => String::new(),
             _ => clock_time(row.first_death, now),

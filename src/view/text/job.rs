@@ -210,6 +210,8 @@ fn what_to_type(job: &JobRow) -> String {
     let follow = if job.state == JobState::Running { " -f" } else { "" };
     let logs = (job.last_attempt() > 0).then(|| runner("logs", format_args!("{id}{follow}")));
     let change = match job.state {
+        // The job in its place does its work, and a retry would do that once more.
+        _ if job.replaced_by.is_some() => job.replaced_by.map(|by| runner("inspect", by)),
         JobState::Dead | JobState::Cancelled if job.definition.policy.retryable => Some(runner("retry", id)),
         JobState::Dead | JobState::Cancelled => Some(runner("retry", format_args!("{id} --force"))),
         JobState::Pending if job.next_retry_at().is_some() => {

@@ -106,14 +106,14 @@ fn draw_running(out: &mut Output, running: &RunningJobs, now: Timestamp) {
         .column(Column::new("id").right(), |RunningRow { job, .. }: &RunningRow| job.id.to_string())
         .column(Column::new("runs now").name(), |of| of.job.definition.name.clone())
         .column(Column::label(), |of| of.job.shown_label().unwrap_or_default())
-        .column(Column::new("runs").right().dropped(2), |of| attempts_text(&of.job))
+        .column(Column::new("runs").right(), |of| attempts_text(&of.job))
         .column(Column::new("for").right(), |of| {
             of.job.running_since().map(|since| human_duration(now.since(since))).unwrap_or_default()
         })
         .column(Column::new("median").right().dropped(1), |of| {
             of.usual.map(human_duration).unwrap_or_default()
         })
-        .column(Column::new("last line").text().dropped(3), |of| of.last_line.clone());
+        .column(Column::new("last line").text().dropped(2), |of| of.last_line.clone());
     table.rows(&running.rows);
     out.line("");
     table.print(out);

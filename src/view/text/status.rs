@@ -21,7 +21,10 @@ pub fn status_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Ve
             let attempts = counted(job.attempts, "attempt");
             vec![format!("done {} after {attempts}", relative_time(job.changed_at, now))]
         }
-        JobState::Cancelled => vec![format!("cancelled {}", relative_time(job.changed_at, now))],
+        JobState::Cancelled => {
+            let replaced = job.replaced_by.map(|by| format!(": replaced by job {by}")).unwrap_or_default();
+            vec![format!("cancelled {}{replaced}", relative_time(job.changed_at, now))]
+        }
         JobState::Dead => dead_text(job, now),
         JobState::Running => running_text(job, workers, now),
         JobState::Pending if job.phase == Some(Phase::Blocked) => vec![dependency_text(job)],

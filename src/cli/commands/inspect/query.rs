@@ -126,22 +126,33 @@ pub(super) fn check_filters(subject: Subject, args: &InspectArgs) -> Result<()> 
         ("--fail-if-any", args.fail_if_any, any),
     ];
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
-        Some(("--fail-if-any", ..)) => bail!(
-            CliError::usage("--fail-if-any has no effect here: it asks whether a list has a row")
-                .hint(format!(
+        Some(("--fail-if-any", ..)) => {
+            bail!(CliError::usage("--fail-if-any has no effect here: it asks whether a list has a row").hint(
+                format!(
                     "{} fails if anything needs attention; {} if a job is dead",
                     runner("doctor", "--strict -q"),
                     runner("inspect", "dead --fail-if-any")
-                ))
-        ),
-        Some((option, ..)) => bail!(
-            CliError::usage(format!("{option} has no effect here"))
-                .hint(format!(
-                    "it narrows the lists, as in {}: jobs, attempts, dead, stats; --name, --queue, --label, --since and \
-                     --until also the page of --html",
-                    runner("inspect", "jobs --state running")
-                ))
-        ),
+                )
+            ))
+        }
+        Some((option, ..)) => {
+            let place = match *option {
+                "--state" => {
+                    &format!("jobs and attempts, as in {}", runner("inspect", "jobs --state running"))
+                }
+                "--name" => "jobs, attempts, dead, stats, queues, schedules and --html",
+                "--dead-reason" => "jobs and dead",
+                "--error-code" => "jobs, attempts and dead",
+                "--sort" => "stats",
+                "--next" => "schedules",
+                "--resolved" => "dead",
+                "--limit" => "jobs, attempts, dead, stats and schedules --next",
+                _ => "jobs, attempts, dead, stats and --html",
+            };
+            bail!(
+                CliError::usage(format!("{option} has no effect here")).hint(format!("it goes with {place}"))
+            )
+        }
         None => Ok(()),
     }
 }
