@@ -19,25 +19,39 @@ backoff = "1h"
 "#;
 
 #[test]
-fn a_held_unique_key_gives_the_first_id_until_its_job_has_finished() {
+fn a_held_unique_key_gives_the_id_of_the_job_that_holds_it() {
     let sandbox = Sandbox::new(JOBS);
-    let enqueue = |line: &str, ids: &str| drop(sandbox.run(&format!("enqueue {line}")).ok().prints(ids));
-    enqueue("job --unique-key k", "1\n");
-    enqueue("job --unique-key k", "1\n");
-    enqueue("job --unique-key k --on-conflict skip", "1\n");
-    enqueue("job --unique-key other", "2\n");
-    sandbox.drain();
-    enqueue("job --unique-key k", "3\n");
-    sandbox.run("cancel 3").ok();
-    enqueue("again --unique-key k", "4\n");
+    for options in ["", "", "--on-conflict skip"] {
+        sandbox.run(&format!("enqueue job --unique-key k {options}")).ok().prints("1\n");
+    }
+    sandbox.run("enqueue job --unique-key other").ok().prints("2\n");
+}
+
+#[test]
+fn a_job_that_has_ended_holds_no_unique_key() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.finish("job --unique-key k");
+    sandbox.run("enqueue job --unique-key k").ok().prints("2\n");
+    sandbox.run("cancel 2").ok();
+    sandbox.run("enqueue job --unique-key k").ok().prints("3\n");
+}
+
+#[test]
+fn a_job_between_its_retries_holds_its_key() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("again --unique-key k");
     sandbox.run("work --until-idle").ok();
-    assert_eq!(sandbox.job(4)["attempts"], 1);
-    // A job between its retries holds its key, and so does a running one.
-    enqueue("job --unique-key k", "4\n");
-    enqueue("slow --unique-key s", "5\n");
+    assert_eq!(sandbox.job(1)["attempts"], 1);
+    sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
+}
+
+#[test]
+fn a_running_job_holds_its_key() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("slow --unique-key k");
     let _worker = sandbox.worker("-j1");
-    sandbox.until_state(5, "running");
-    enqueue("job --unique-key s", "5\n");
+    sandbox.until_state(1, "running");
+    sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
 }
 
 #[test]
