@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::attention::{entries, gone, run_command, says, settled, shown};
-use crate::support::{Sandbox, wait_until};
+use crate::support::{Sandbox, chain, wait_until};
 
 #[test]
 fn dead_letters_of_a_name() {
@@ -242,9 +242,8 @@ fn the_command_of_a_narrowed_entry_leaves_the_other_labels_alone() {
 
 #[test]
 fn jobs_behind_a_job_that_will_not_succeed() {
-    let sandbox = Sandbox::new(
-        "[jobs.load]\ncommand = 'exit 1'\nmax_attempts = 1\n[jobs.report]\ncommand = 'true'\nafter = ['load']\n",
-    );
+    let sandbox = Sandbox::new(&chain(&["load", "report"]));
+    sandbox.write("broken", "");
     sandbox.run("enqueue report").ok();
     sandbox.drain();
     let entry = shown(&sandbox, "stuck", true);
@@ -279,10 +278,8 @@ fn more_jobs_than_one_command_cancels_behind_a_job_that_needs_force() {
 
 #[test]
 fn what_waits_for_jobs_of_one_name_is_one_entry() {
-    let sandbox = Sandbox::new(
-        "[jobs.load]\ncommand = 'test -e there'\nmax_attempts = 1\n
-         [jobs.report]\ncommand = 'true'\nafter = ['load']\n[jobs.sum]\ncommand = 'true'\nafter = ['report']\n",
-    );
+    let sandbox = Sandbox::new(&chain(&["load", "report", "sum"]));
+    sandbox.write("broken", "");
     for _ in 0..4 {
         sandbox.run("enqueue -q sum").ok();
     }
@@ -304,7 +301,7 @@ fn what_waits_for_jobs_of_one_name_is_one_entry() {
     sandbox.drain();
     let entry = shown(&sandbox, "stuck", true);
     says(&entry, "which are dead or resolved, hold back 7 jobs");
-    sandbox.write("there", "");
+    fs::remove_file(sandbox.path("broken")).expect("it is there");
     sandbox.finish("load");
     let [alarm, note] = entries(&|line| sandbox.run(line), "stuck").try_into().expect("two entries");
     says(&alarm, &format!("job {dead} load, which is dead, holds back 1 job: {waits} true"));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, assert_fields, assert_screen, json};
+use crate::support::{Sandbox, assert_fields, assert_screen, chain, json};
 
 const JOBS: &str = r#"
 [jobs.job]
@@ -188,21 +188,9 @@ fn a_bad_line_that_begins_like_the_line_before_is_reported() {
     );
 }
 
-/// `report` is after `load`, and that is after `extract`.
-const CHAIN: &str = r#"
-[jobs.extract]
-command = "echo extract $1 >> log"
-[jobs.load]
-command = "echo load $1 >> log"
-after = ["extract"]
-[jobs.report]
-command = "echo report >> log"
-after = ["load"]
-"#;
-
 #[test]
 fn a_dependency_of_one_line_is_the_job_that_another_line_names() {
-    let sandbox = Sandbox::new(CHAIN);
+    let sandbox = Sandbox::new(&chain(&["extract", "load", "report"]));
     let names = |lines: &[&str]| {
         let ran = sandbox.call("enqueue --batch - --json").stdin(lines.join("\n")).run().ok();
         let name = |job: &Value| format!("{} {}", job["name"].as_str().unwrap(), job["after"]);

@@ -125,19 +125,16 @@ fn a_chain_stops_at_a_death_and_goes_on_with_a_replay() {
     let sandbox = Sandbox::new(CHAIN);
     sandbox.write("broken", "");
     sandbox.run("enqueue report").ok();
-    let stuck = "waits for job 1 extract, which is dead: runner retry 1 goes on, runner cancel 4 gives up";
-    sandbox.run("work --drain").exits(1).says("3 jobs still wait for jobs that are dead or cancelled");
-    sandbox.run("work --drain").exits(1).says("3 jobs still wait");
+    for _ in 0..2 {
+        sandbox.run("work --drain").exits(1).says("3 jobs still wait for jobs that are dead or cancelled");
+    }
     sandbox.run("work --until-idle").ok();
-    sandbox.run("inspect 4").ok().shows(stuck);
-    sandbox.run("wait 4").exits(1).says(stuck);
     sandbox.run("prune --state dead,cancelled --older-than 0s").ok();
     assert_eq!(sandbox.count_jobs(), 4, "what is waited for stays");
     sandbox.run("cancel 2").ok();
     std::fs::remove_file(sandbox.path("broken")).unwrap();
     sandbox.run("retry 1").ok();
     sandbox.run("work --drain").exits(1).says("1 job still waits");
-    sandbox.run("inspect 4").ok().shows("waits for job 2 load, which is cancelled");
     sandbox.run("retry 2").ok();
     sandbox.run("work --drain").ok();
     let done = ["extract succeeded", "load succeeded", "clean succeeded", "report succeeded"];

@@ -302,6 +302,17 @@ impl Sql {
     }
 }
 
+/// A job file of a chain: each job is after the one before it, and all append their names and arguments to the file `log`.
+/// The first fails as long as there is a file `broken`.
+pub fn chain(names: &[&str]) -> String {
+    let job = |(number, name): (usize, &&str)| {
+        let before = &names[number.saturating_sub(1)..number];
+        let check = if before.is_empty() { "; test ! -e broken" } else { "" };
+        format!("[jobs.{name}]\ncommand = 'echo {name} $* >> log{check}'\nafter = {before:?}\n")
+    };
+    "[defaults]\nmax_attempts = 1\n".to_owned() + &names.iter().enumerate().map(job).collect::<String>()
+}
+
 /// A job file with jobs of many kinds.
 pub const MANY_KINDS: &str = r#"
 [jobs.push]
