@@ -2,6 +2,7 @@
 
 mod support;
 
+mod acts;
 mod ad_hoc;
 mod architecture;
 mod arguments;

@@ -71,54 +71,6 @@ fn the_note_is_kept_until_there_is_a_new_one() {
 }
 
 #[test]
-fn dead_selects_by_name_and_code_what_is_not_resolved() {
-    let sandbox = sandbox();
-    sandbox.add_line("--name other", "exit 4");
-    sandbox.run("work --until-idle").exits(1);
-    sandbox.run("resolve 1 --note before").ok();
-    sandbox
-        .run("resolve --dead --name none")
-        .ok()
-        .prints("")
-        .says("no unresolved dead letter of the name none\n");
-    sandbox
-        .run("resolve --dead --error-code EXIT_4")
-        .ok()
-        .prints("job 5 other [exit 4]: resolved\n")
-        .quietly();
-    let rest = sandbox.run("resolve --dead --name bad --note now --json").ok().json_lines();
-    assert_eq!(rest.len(), 1, "job 1 keeps its note");
-    assert_fields(&rest[0], &json!({"id": 2, "resolution": "now"}));
-    for line in ["resolve --dead 1", "resolve --name bad", "resolve --error-code EXIT_3 1"] {
-        sandbox.run(line).exits(2);
-    }
-}
-
-#[test]
-fn a_retry_takes_it_back_and_the_retry_of_all_passes_it_over() {
-    let sandbox = sandbox();
-    sandbox.run("resolve 1 --note done").ok();
-    sandbox.run("retry --dead").ok().prints("job 2 bad: pending again, due now\n");
-    sandbox.run("retry --dead").ok().prints("").says("there is no unresolved dead letter\n");
-    sandbox.run("retry 1").ok();
-    assert_fields(&sandbox.job(1), &json!({"state": "pending", "resolved_at": null, "resolution": null}));
-    sandbox.run("work --until-idle").exits(1);
-    assert_eq!(listed(&sandbox, "jobs --state dead"), [2, 1]);
-    assert_eq!(listed(&sandbox, "dead --resolved"), [0; 0]);
-}
-
-#[test]
-fn a_job_that_is_not_dead_is_left_and_named() {
-    let sandbox = sandbox();
-    let ran = sandbox.run("resolve 3 1 4").exits(1).prints("job 1 bad: resolved\n");
-    ran.says("job 3 is succeeded").says("job 4 is pending");
-    sandbox.run("resolve 9 2").exits(66).prints("job 2 bad: resolved\n").says("no job 9");
-    sandbox.run("resolve").exits(2);
-    sandbox.run("resolve 1 -q").ok().prints("").quietly();
-    sandbox.run("inspect jobs --resolved").exits(2);
-}
-
-#[test]
 fn an_expiry_that_nobody_recorded_is_resolved_and_prune_takes_a_resolved_job_as_dead() {
     let sandbox = sandbox();
     sandbox.add("good --expires-in 1ms");

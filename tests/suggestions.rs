@@ -81,7 +81,8 @@ fn a_retry_by_name_names_the_cancelled_job() {
     let sandbox = Sandbox::empty();
     let id = sandbox.add("--name push -c true");
     sandbox.run("cancel push").ok();
-    sandbox.run("retry push").exits(66).says("hint: runner retry 1 puts it back;");
+    let ran = sandbox.run("retry push").exits(66).says("hint: runner retry 1 puts it back;");
+    ran.says("no job named push is dead; the newest, job 1, is cancelled");
     sandbox.run(&format!("retry {id}")).ok();
 }
 
