@@ -179,9 +179,7 @@ fn a_random_delay_is_drawn_for_each_time() {
         let before = schedule(&sandbox)["next_at"].clone();
         assert_eq!(apply(delay), "changed");
         assert_eq!(schedule(&sandbox)["next_at"], before);
-        sandbox
-            .sql()
-            .run("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) - 300000");
+        sandbox.make_due(300_000);
         let known = sandbox.count_jobs();
         sandbox.run("work --until-idle").ok();
         let sql = format!(

@@ -131,10 +131,7 @@ fn processes_of_a_dead_worker_that_nobody_could_end() {
     worker.kill();
     let other = Background::worker(&sandbox, call("work -j1"));
     let name = format!("process {} of root (sleep 61) of job 1, attempt 1", left.id());
-    let lives = || {
-        let workers = run("inspect workers --json").ok().json_lines();
-        workers.iter().map(|worker| worker["alive"].as_bool().expect("a bool")).collect::<Vec<_>>()
-    };
+    let lives = || run("inspect workers --json").ok().each("alive");
     assert_eq!(lives(), [false, true]);
     // All the while, whether somebody tries to end it or not.
     wait_until("it was found", || {

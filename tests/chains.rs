@@ -22,14 +22,6 @@ after = ["extract"]
 command = "echo extract >> log; test ! -e broken"
 "#;
 
-fn states(sandbox: &Sandbox) -> Vec<String> {
-    let mut jobs = sandbox.run("inspect jobs --json").ok().json_lines();
-    jobs.reverse();
-    jobs.iter()
-        .map(|job| format!("{} {}", job["name"].as_str().unwrap(), job["state"].as_str().unwrap()))
-        .collect()
-}
-
 fn after(sandbox: &Sandbox, id: u64) -> Value {
     sandbox.job(id)["after"].clone()
 }
@@ -39,7 +31,7 @@ fn a_job_is_enqueued_with_what_it_is_after_and_starts_after_that() {
     let sandbox = Sandbox::new(CHAIN);
     let blocked = || sandbox.run("inspect --json").ok().json()["counts"]["blocked"].clone();
     assert_eq!(sandbox.run("enqueue report --priority 9").ok().ids(), [1, 2, 3, 4]);
-    assert_eq!(states(&sandbox), ["extract pending", "load pending", "clean pending", "report pending"]);
+    assert_eq!(sandbox.states(), ["extract pending", "load pending", "clean pending", "report pending"]);
     assert_eq!(
         [1, 2, 3, 4].map(|id| after(&sandbox, id)),
         [json!([]), json!([1]), json!([1]), json!([2, 3])]
@@ -64,8 +56,7 @@ fn a_job_is_enqueued_with_what_it_is_after_and_starts_after_that() {
 fn one_call_enqueues_each_job_once_and_dependencies_first() {
     let names = |line: &str| {
         let sandbox = Sandbox::new(CHAIN);
-        let jobs = sandbox.run(&format!("enqueue --json {line}")).ok().json_lines();
-        jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+        sandbox.run(&format!("enqueue --json {line}")).ok().each("name")
     };
     for (line, expected) in [
         ("--all", "extract load clean report"),
@@ -75,7 +66,7 @@ fn one_call_enqueues_each_job_once_and_dependencies_first() {
         ("load load", "extract load load"),
         ("report --no-deps", "report"),
     ] {
-        assert_eq!(names(line), expected, "{line}");
+        assert_eq!(names(line), expected.split(' ').collect::<Vec<_>>(), "{line}");
     }
     let sandbox = Sandbox::new(CHAIN);
     sandbox.run("enqueue load extract --queue q").ok();
@@ -138,7 +129,7 @@ fn a_chain_stops_at_a_death_and_goes_on_with_a_replay() {
     sandbox.run("retry 2").ok();
     sandbox.run("work --drain").ok();
     let done = ["extract succeeded", "load succeeded", "clean succeeded", "report succeeded"];
-    assert_eq!(states(&sandbox), done);
+    assert_eq!(sandbox.states(), done);
     sandbox.run("doctor").ok();
 }
 
@@ -184,16 +175,13 @@ fn a_schedule_fires_the_whole_chain_or_none_of_it() {
             .replace("echo report", "echo report $RUNNER_SCHEDULED_FOR"),
     );
     sandbox.run("apply").ok();
-    let due = || {
-        sandbox.sql().run("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) - 9");
-    };
-    due();
+    sandbox.make_due(9);
     sandbox.run("work --until-idle").ok();
     assert_eq!((sandbox.log().len(), sandbox.count_jobs()), (4, 4));
     assert!(sandbox.log()[3].starts_with("report 20"), "{:?}", sandbox.log());
     assert_eq!(sandbox.run("inspect schedules --json").ok().json()["last_job_id"], 4);
     sandbox.run("enqueue report --no-deps --in 1h").ok();
-    due();
+    sandbox.make_due(9);
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.count_jobs(), 5, "the key is held: nothing is enqueued");
     assert_eq!(sandbox.run("inspect schedules --json").ok().json()["skipped"], 1);
@@ -228,7 +216,7 @@ fn a_death_calls_the_alert_and_a_dead_alert_calls_nobody() {
     sandbox.write("jobs.toml", "[jobs.alert]\ncommand = 'echo other >> log'");
     sandbox.run("work --drain").exits(1);
     assert_eq!(sandbox.log(), ["1 bad EXIT_3 attempts_exhausted why"]);
-    assert_eq!(states(&sandbox), ["bad dead", "good succeeded", "alert dead"]);
+    assert_eq!(sandbox.states(), ["bad dead", "good succeeded", "alert dead"]);
     sandbox.run("retry 1").ok();
     sandbox.run("work --drain").exits(1);
     assert_eq!(sandbox.log().len(), 2, "a death after a replay counts, too");
@@ -254,7 +242,7 @@ command = 'printf "1%.0s" $(seq 60000); exit 3'
         sandbox.add(name);
         sandbox.drain();
     }
-    assert_eq!(states(&sandbox), ["reports dead", "alert succeeded", "writes dead", "alert succeeded"]);
+    assert_eq!(sandbox.states(), ["reports dead", "alert succeeded", "writes dead", "alert succeeded"]);
     for bytes in sandbox.log() {
         let bytes: usize = bytes.trim().parse().expect("a number");
         assert!(((16 << 10) - 3..=16 << 10).contains(&bytes), "{bytes}");
@@ -320,7 +308,7 @@ expires_in = '1ms'
 fn an_expiry_and_a_crash_call_the_alert_and_a_held_key_stands_for_it() {
     let sandbox = Sandbox::new(ALERTED);
     sandbox.run("enqueue late --wait").exits(1);
-    assert_eq!(states(&sandbox), ["late dead", "alert pending"], "whoever records the expiry");
+    assert_eq!(sandbox.states(), ["late dead", "alert pending"], "whoever records the expiry");
     sandbox.run("work --drain").exits(1);
     assert_eq!(sandbox.log(), ["1 late EXPIRED expired "]);
 
@@ -331,7 +319,7 @@ fn an_expiry_and_a_crash_call_the_alert_and_a_held_key_stands_for_it() {
     worker.kill();
     sandbox.run("enqueue bad").ok();
     sandbox.run("work --max-jobs 1").exits(1);
-    assert_eq!(states(&sandbox).iter().filter(|state| state.starts_with("alert")).count(), 1);
+    assert_eq!(sandbox.states().iter().filter(|state| state.starts_with("alert")).count(), 1);
 }
 
 #[test]

@@ -26,9 +26,8 @@ fn sandbox() -> Sandbox {
 }
 
 #[track_caller]
-fn ids(sandbox: &Sandbox, line: &str) -> Vec<u64> {
-    let rows = sandbox.run(&format!("inspect {line} --json")).ok().json_lines();
-    rows.iter().map(|row| row["id"].as_u64().expect("an id")).collect()
+fn ids(sandbox: &Sandbox, line: &str) -> Vec<Value> {
+    sandbox.run(&format!("inspect {line} --json")).ok().each("id")
 }
 
 #[test]
@@ -84,13 +83,11 @@ fn a_period_takes_the_moment_of_its_start_and_leaves_that_of_its_end() {
     for (list, id, expected) in
         [("jobs", "id", [2, 1].as_slice()), ("dead", "id", &[2]), ("attempts", "job_id", &[2, 1])]
     {
-        let rows = sandbox.run(&format!("inspect {list} {period} --json")).ok().json_lines();
-        let ids: Vec<_> = rows.iter().map(|row| row[id].as_u64().expect("an id")).collect();
+        let ids = sandbox.run(&format!("inspect {list} {period} --json")).ok().each(id);
         assert_eq!(ids, expected, "{list}");
     }
-    let mut names: Vec<_> = sandbox.run(&format!("inspect stats {period} --json")).ok().json_lines();
-    names.sort_by_key(|row| row["name"].to_string());
-    let names: Vec<_> = names.iter().map(|row| &row["name"]).collect();
+    let mut names = sandbox.run(&format!("inspect stats {period} --json")).ok().each("name");
+    names.sort_by_key(Value::to_string);
     assert_eq!(names, ["bad", "good"]);
 }
 
@@ -151,14 +148,9 @@ fn a_screen_shows_the_newest_fifty_unless_it_is_asked_for_more() {
 #[test]
 fn attempts_are_listed_newest_first_without_their_output() {
     let sandbox = sandbox();
-    let attempts = sandbox.run("inspect attempts --json").ok().json_lines();
-    let jobs: Vec<_> = attempts.iter().map(|attempt| attempt["job_id"].clone()).collect();
-    assert_eq!(jobs, [3, 2, 1]);
-    assert!(attempts.iter().all(|attempt| attempt["stdout"] == json!(null)));
-    let of = |filter: &str| -> Vec<Value> {
-        let rows = sandbox.run(&format!("inspect attempts --json {filter}")).ok().json_lines();
-        rows.iter().map(|row| row["job_id"].clone()).collect()
-    };
+    assert!(sandbox.run("inspect attempts --json").ok().each("stdout").iter().all(Value::is_null));
+    let of = |filter: &str| sandbox.run(&format!("inspect attempts --json {filter}")).ok().each("job_id");
+    assert_eq!(of(""), [3, 2, 1]);
     assert_eq!(of("--name bad"), [2]);
     assert_eq!(of("--error-code EXIT_4"), [3]);
     assert_eq!(of("--queue net"), [2]);
@@ -424,22 +416,18 @@ fn dead_jobs_are_selected_by_their_reason() {
     sandbox.run("work --drain").exits(1);
     sandbox.add("--name unseen --expires-in 1ms -- true");
     let listed = |list: &str, reason: &str| {
-        let ran = sandbox.run(&format!("inspect {list} --dead-reason {reason} --json")).ok();
-        ran.stdout.lines().map(|line| json_of(line)["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        let mut names =
+            sandbox.run(&format!("inspect {list} --dead-reason {reason} --json")).ok().each("name");
+        names.sort_by_key(Value::to_string);
+        names
     };
     for list in ["jobs", "dead"] {
-        let mut expired = listed(list, "expired");
-        expired.sort();
-        assert_eq!(expired, ["late", "unseen"]);
+        assert_eq!(listed(list, "expired"), ["late", "unseen"]);
         assert_eq!(listed(list, "attempts_exhausted"), ["bad"]);
     }
     sandbox.run("inspect dead --dead-reason expired").ok().shows("late");
     sandbox.run("inspect jobs --dead-reason gone").exits(2).says("expired");
     sandbox.run("inspect attempts --dead-reason expired").exits(2);
-}
-
-fn json_of(line: &str) -> serde_json::Value {
-    serde_json::from_str(line).unwrap()
 }
 
 #[test]

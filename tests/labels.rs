@@ -1,6 +1,6 @@
 //! Labels tell jobs of one name apart: in lists, in lines, and as a selection.
 
-use crate::support::{Call, Sandbox, assert_fields, assert_screen, json};
+use crate::support::{Call, Sandbox, Value, assert_fields, assert_screen, json};
 
 const JOBS: &str = r#"
 [jobs.fetch]
@@ -23,10 +23,8 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-fn ids(sandbox: &Sandbox, line: &str) -> Vec<i64> {
-    let jobs = sandbox.run(&format!("{line} --json")).stdout;
-    let id = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["id"].as_i64();
-    jobs.lines().map(|line| id(line).expect("an id")).collect()
+fn ids(sandbox: &Sandbox, line: &str) -> Vec<Value> {
+    sandbox.run(&format!("{line} --json")).each("id")
 }
 
 /// A label, which may hold blanks, after these words.
@@ -176,12 +174,9 @@ fn a_label_selects_in_lists_and_an_empty_one_what_has_none() {
     assert_eq!(list("jobs --label eu-west --state dead --name fetch"), [1]);
     assert_eq!(list("dead --label us-east"), [2]);
     assert_eq!(list("jobs --label eu"), [0; 0], "exactly");
-    let without = labelled(&sandbox, "inspect jobs --json", "").run().ok().json_lines();
-    assert_eq!(without.into_iter().map(|job| job["id"].clone()).collect::<Vec<_>>(), [6, 4, 3]);
-    let attempts = |label: &str| {
-        let listed = labelled(&sandbox, "inspect attempts --json", label).run().ok().json_lines();
-        listed.into_iter().map(|attempt| attempt["job_id"].clone()).collect::<Vec<_>>()
-    };
+    assert_eq!(labelled(&sandbox, "inspect jobs --json", "").run().ok().each("id"), [6, 4, 3]);
+    let attempts =
+        |label: &str| labelled(&sandbox, "inspect attempts --json", label).run().ok().each("job_id");
     assert_eq!((attempts("us-east"), attempts("")), (vec![json!(2)], vec![json!(4), json!(3)]));
     let stats = sandbox.run("inspect stats --label us-east --json").ok().json();
     assert_fields(&stats, &json!({"name": "fetch", "jobs": 1, "dead": 1}));
@@ -279,8 +274,7 @@ fn recovered_dead_letters_are_those_of_which_a_later_run_succeeded() {
         sandbox.add(line);
     }
     sandbox.drain();
-    let recovered = sandbox.run("resolve --dead --recovered --note later --json").ok().json_lines();
-    let recovered: Vec<_> = recovered.into_iter().map(|job| job["id"].clone()).collect();
+    let recovered = sandbox.run("resolve --dead --recovered --note later --json").ok().each("id");
     assert_eq!(recovered, [1, 2], "of the same name, label and arguments, and not ad hoc");
     assert_eq!(ids(&sandbox, "inspect dead"), [6, 5, 4, 3]);
     sandbox.run("resolve --recovered").exits(2);

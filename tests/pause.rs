@@ -147,10 +147,7 @@ fn hourly(missed: &str, hours: u32) -> Sandbox {
         "[jobs.hourly]\nschedule = 'every 1h'\ncommand = 'echo $RUNNER_SCHEDULED_FOR >> log'\nmissed = '{missed}'\n"
     ));
     sandbox.run("apply").ok();
-    let ms = u64::from(hours) * 3_600_000 - 1_800_000;
-    sandbox
-        .sql()
-        .run(&format!("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) - {ms}"));
+    sandbox.make_due(i64::from(hours) * 3_600_000 - 1_800_000);
     sandbox
 }
 

@@ -27,8 +27,7 @@ fn sandbox() -> Sandbox {
 
 #[track_caller]
 fn left(sandbox: &Sandbox) -> Vec<Value> {
-    let jobs = sandbox.run("inspect jobs --json").ok().json_lines();
-    jobs.iter().map(|job| job["id"].clone()).collect()
+    sandbox.run("inspect jobs --json").ok().each("id")
 }
 
 /// These jobs finished so many days ago.

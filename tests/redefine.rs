@@ -167,8 +167,7 @@ fn a_run_of_a_schedule_that_is_redefined_keeps_its_time_and_is_due_and_expires_f
     };
     let sandbox = Sandbox::new(&of_schedule(""));
     sandbox.run("apply").ok();
-    let hour_ago = "CAST(1000 * unixepoch('subsec') AS INTEGER) - 3000000";
-    sandbox.sql().run(&format!("UPDATE schedules SET next_at = {hour_ago}"));
+    sandbox.make_due(3_000_000);
     sandbox.run("work --until-idle").exits(1);
     // Its time is past by more than the new definition gives it.
     sandbox.write("jobs.toml", of_schedule("expires_in = '10m'\n"));

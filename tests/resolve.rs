@@ -20,8 +20,7 @@ fn sandbox() -> Sandbox {
 }
 
 fn listed(sandbox: &Sandbox, what: &str) -> Vec<Value> {
-    let jobs = sandbox.run(&format!("inspect {what} --json")).ok().json_lines();
-    jobs.into_iter().map(|job| job["id"].clone()).collect()
+    sandbox.run(&format!("inspect {what} --json")).ok().each("id")
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Sandbox, assert_fields, assert_screen, json};
+use crate::support::{Sandbox, Value, assert_fields, assert_screen, json};
 
 pub const JOBS: &str = r#"
 [jobs.bad]
@@ -216,8 +216,9 @@ fn older_ones_stay_dead_letters_where_the_newest_cannot_be_replayed() {
     sandbox.drain();
     sandbox.add("bad --unique-key k --in 1h");
     let dead = || {
-        let jobs = sandbox.run("inspect dead --json").ok().json_lines();
-        jobs.iter().map(|job| job["id"].as_u64().unwrap()).collect::<std::collections::BTreeSet<_>>()
+        let mut ids = sandbox.run("inspect dead --json").ok().each("id");
+        ids.sort_by_key(Value::as_u64);
+        ids
     };
     let ran = sandbox.run("retry --dead --latest").ok().prints("");
     assert_screen(&sandbox, || {
@@ -228,9 +229,9 @@ fn older_ones_stay_dead_letters_where_the_newest_cannot_be_replayed() {
     runner: left 1 job whose unique key is held by an unfinished job
     ");
     });
-    assert!(dead().into_iter().eq([1, 2, 3, 4]), "nothing was resolved");
+    assert_eq!(dead(), [1, 2, 3, 4], "nothing was resolved");
     sandbox.run("retry --dead --latest --force --name once").ok();
-    assert!(dead().into_iter().eq([3, 4]));
+    assert_eq!(dead(), [3, 4]);
     assert_fields(&sandbox.job(1), &json!({"resolution": "job 2 was replayed instead"}));
     sandbox.run("cancel 5").ok();
     let jobs = sandbox.run("retry --dead --latest --json").ok().json_lines();
@@ -267,11 +268,9 @@ fn the_newest_is_advised_only_where_it_stands_for_all() {
         }
         sandbox.run("work -j1 --drain -q").exits(1);
         let list = sandbox.run("inspect --json").ok().json()["attention"].as_array().expect("a list").clone();
-        let commands: Vec<String> =
-            list.iter().filter_map(|entry| entry["command"].as_str().map(str::to_owned)).collect();
-        let said: Vec<String> =
-            list.iter().filter_map(|entry| entry["message"].as_str().map(str::to_owned)).collect();
-        (commands.join("; "), said.join("; "))
+        let all =
+            |key: &str| list.iter().filter_map(|entry| entry[key].as_str()).collect::<Vec<_>>().join("; ");
+        (all("command"), all("message"))
     };
     assert_eq!(command(&["a", "a", "a"]).0, "runner retry --dead --name a --latest");
     assert_eq!(command(&["a --label x -- 1", "a --label x -- 1"]).0, "runner retry --dead --name a --latest");

@@ -27,20 +27,6 @@ command = "echo sort >> log"
 
 const NOW: &str = "CAST(1000 * unixepoch('subsec') AS INTEGER)";
 
-/// Makes all schedules due, all at one time.
-fn make_due(sandbox: &Sandbox) {
-    sandbox.sql().run(&format!("UPDATE schedules SET next_at = {NOW} - 9"));
-}
-
-/// The names of all jobs with their states, in the order of their ids.
-fn jobs(sandbox: &Sandbox) -> String {
-    let jobs = sandbox.run("inspect jobs --json").ok().json_lines();
-    let text = |job: &serde_json::Value| {
-        format!("{} {}", job["name"].as_str().unwrap(), job["state"].as_str().unwrap())
-    };
-    jobs.iter().rev().map(text).collect::<Vec<_>>().join(", ")
-}
-
 /// The names of the jobs that a dry run would enqueue, and what it says.
 fn rehearse(sandbox: &Sandbox, line: &str) -> (String, Finished) {
     let ran = sandbox.run(&format!("enqueue {line} --dry-run")).ok();
@@ -58,12 +44,10 @@ fn make_old(sandbox: &Sandbox, name: &str, hours: u32) {
 fn jobs_that_are_due_at_once_run_once_and_in_order() {
     let sandbox = Sandbox::new(NIGHT);
     sandbox.run("apply").ok();
-    make_due(&sandbox);
+    sandbox.make_due(9);
     sandbox.run("work -j4 --until-idle").ok();
-    assert_eq!(
-        jobs(&sandbox),
-        "backup succeeded, mount succeeded, dump succeeded, sort succeeded, accounts succeeded"
-    );
+    let all = ["backup", "mount", "dump", "sort", "accounts"].map(|name| format!("{name} succeeded"));
+    assert_eq!(sandbox.states(), all);
     assert_eq!(sandbox.log()[4], "accounts");
     // The nights go on, and only then the week is over.
     let set_due = |name: &str| {
@@ -191,7 +175,7 @@ fn every_way_to_enqueue_a_job_waits_for_scheduled_runs() {
         let sandbox = Sandbox::new(NIGHT);
         sandbox.run("enqueue backup dump --no-deps").ok();
         sandbox.call(line).stdin(batch).run().ok();
-        jobs(&sandbox).replace(" pending", "").replace("backup, dump, ", "").replace(", ", " ")
+        sandbox.states()[2..].join(" ").replace(" pending", "")
     };
     assert_eq!(enqueued("enqueue accounts", ""), "sort accounts");
     assert_eq!(enqueued("enqueue accounts sort", ""), "sort accounts");
@@ -262,7 +246,7 @@ fn a_pause_of_its_schedule_makes_no_difference() {
     let sandbox = Sandbox::new(NIGHT);
     sandbox.run("apply").ok();
     sandbox.run("pause --schedule backup").ok();
-    make_due(&sandbox);
+    sandbox.make_due(9);
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.log().iter().filter(|name| *name == "backup").count(), 1, "none has run, so one runs");
     sandbox.run("enqueue accounts").ok().says("backup is met by job ");
@@ -272,7 +256,7 @@ fn a_pause_of_its_schedule_makes_no_difference() {
 fn at_boot_what_is_due_fires_first_too() {
     let sandbox = Sandbox::new(&NIGHT.replace("0 6 * * 1", "@reboot"));
     sandbox.run("apply").ok();
-    make_due(&sandbox);
+    sandbox.make_due(9);
     sandbox.sql().run("UPDATE schedules SET boot_id = 'earlier', next_at = NULL WHERE name = 'accounts'");
     sandbox.run("work -j4 --until-idle").ok();
     assert_eq!(sandbox.count_jobs(), 5);

@@ -1,6 +1,6 @@
 //! Schedules: `runner apply`, the times that fire, and the times that were missed.
 
-use crate::support::{Sandbox, Signal, json, wait_until};
+use crate::support::{Sandbox, Signal, Value, json, wait_until};
 
 const FILE: &str = r#"
 [jobs.hourly]
@@ -17,19 +17,17 @@ command = "true"
 "#;
 
 /// A sandbox with the applied schedule `hourly`, which came `ms` ago for the first time.
-fn due(ms: u64, keys: &str) -> Sandbox {
+fn due(ms: i64, keys: &str) -> Sandbox {
     let sandbox = Sandbox::new(&format!(
         "[jobs.hourly]\nschedule = 'every 1h'\ncommand = 'echo $RUNNER_SCHEDULED_FOR >> log'\n{keys}\n"
     ));
     sandbox.run("apply").ok();
-    let sql = format!("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) - {ms}");
-    sandbox.sql().run(&sql);
+    sandbox.make_due(ms);
     sandbox
 }
 
-fn names(sandbox: &Sandbox) -> Vec<String> {
-    let rows = sandbox.run("inspect schedules --json").ok().json_lines();
-    rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+fn names(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.run("inspect schedules --json").ok().each("name")
 }
 
 #[test]
@@ -162,8 +160,8 @@ fn a_queue_that_no_job_has_may_be_meant_as_a_schedule() {
         let hint = format!("hint: net is a queue: runner {verb} net\n");
         sandbox.run(&format!("{verb} --schedule net")).exits(66).says(&hint);
     }
-    let names: Vec<_> = sandbox.run("inspect queues --json").ok().json_lines();
-    assert!(names.iter().all(|queue| queue["name"] != "hourly"), "{names:?}");
+    let queues = sandbox.run("inspect queues --json").ok().each("name");
+    assert!(!queues.contains(&json!("hourly")), "{queues:?}");
     sandbox.run("pause --schedule nigthly").exits(66).says("did you mean nightly?");
 }
 
@@ -348,7 +346,7 @@ fn a_schedule_that_has_not_fired_yet_says_when_and_a_late_one_is_overdue() {
     let late = sandbox.run("inspect hourly").exits(66).prints("").says(why);
     late.says("(overdue 1h")
         .says("hint: no worker is running; runner work starts one, runner service install one for good\n");
-    sandbox.sql().run("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) + 7210000");
+    sandbox.make_due(-7_210_000);
     sandbox.run("inspect hourly").exits(66).says("(in 2h");
     sandbox.run("pause --schedule hourly").ok();
     let paused = sandbox.run("inspect hourly").exits(66).says("its schedule (every 1h) is paused\n");
@@ -373,9 +371,7 @@ fn a_stopping_worker_leaves_the_times_that_come_to_others() {
         if stops {
             worker.ask_to_stop(Signal::TERM);
         }
-        sandbox
-            .sql()
-            .run("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) - 1000");
+        sandbox.make_due(1_000);
         // The turn that records the end of the job would fire what is due, too.
         sandbox.write("go", "");
         worker.wait().ok();

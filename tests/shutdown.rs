@@ -139,8 +139,7 @@ fn an_idle_worker_stops_at_once() {
     let mut worker = sandbox.worker("--log json");
     worker.signal(Signal::TERM);
     let ran = worker.wait().ok();
-    let words: Vec<_> = ran.json_lines().iter().map(|event| event["event"].clone()).collect();
-    assert_eq!(words, ["worker_started", "worker_stopping", "worker_stopped"]);
+    assert_eq!(ran.each("event"), ["worker_started", "worker_stopping", "worker_stopped"]);
     sandbox.run("inspect workers --json").ok().prints("");
 }
 

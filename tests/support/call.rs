@@ -250,6 +250,12 @@ impl Finished {
         self.stdout.lines().map(parse).collect()
     }
 
+    /// What each JSON object it printed has under this key.
+    #[track_caller]
+    pub fn each(&self, key: &str) -> Vec<Value> {
+        self.json_lines().into_iter().map(|mut object| object[key].take()).collect()
+    }
+
     /// The one JSON object it printed.
     #[track_caller]
     pub fn json(&self) -> Value {

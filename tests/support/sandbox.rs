@@ -216,6 +216,21 @@ impl Sandbox {
         wait_until(&format!("{lines} lines in the log"), || self.log().len() >= lines);
     }
 
+    /// The name of each job with its state, oldest first.
+    #[track_caller]
+    pub fn states(&self) -> Vec<String> {
+        let jobs = self.run("inspect jobs --json").ok().json_lines();
+        let text = |job: &Value, key: &str| job[key].as_str().expect("text").to_owned();
+        jobs.iter().rev().map(|job| format!("{} {}", text(job, "name"), text(job, "state"))).collect()
+    }
+
+    /// Lets the next time of every schedule have come this many milliseconds ago.
+    #[track_caller]
+    pub fn make_due(&self, ms: i64) {
+        let now = "CAST(1000 * unixepoch('subsec') AS INTEGER)";
+        self.sql().run(&format!("UPDATE schedules SET next_at = {now} - {ms}"));
+    }
+
     /// How many jobs there are.
     #[track_caller]
     pub fn count_jobs(&self) -> usize {
