@@ -74,31 +74,24 @@ fn without_a_database_there_is_nothing_wrong() {
 #[test]
 fn a_broken_rule_is_found() {
     for (tampering, rule) in [
-        (
-            "DROP TRIGGER attempts_go_with_their_job; DELETE FROM attempts WHERE job_id = 1 AND number = 1",
-            "attempts are numbered from 1 without gaps",
-        ),
+        ("DELETE FROM attempts WHERE job_id = 1 AND number = 1", "attempts are numbered from 1 without gaps"),
         ("UPDATE jobs SET attempts = 9 WHERE id = 1", "a job counts its attempts"),
+        ("UPDATE jobs SET state = 'cancelled' WHERE id = 2", "a success is the last attempt"),
         (
-            "DROP TRIGGER jobs_move_by_the_rules; UPDATE jobs SET state = 'cancelled' WHERE id = 2",
-            "a success is the last attempt",
-        ),
-        (
-            "DROP TRIGGER jobs_move_by_the_rules; UPDATE jobs SET state = 'succeeded', dead_reason = NULL, \
-             error_code = NULL WHERE id = 1",
+            "UPDATE jobs SET state = 'succeeded', dead_reason = NULL, error_code = NULL WHERE id = 1",
             "a job that succeeded has an attempt that did",
         ),
         (
-            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
-             SET definition = json_set(definition, '$.policy.max_attempts', 1) WHERE id = 1",
+            "UPDATE job_definitions SET definition = json_set(definition, '$.policy.max_attempts', 1) WHERE id = 1",
             "no budget is overdrawn",
         ),
         (
-            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
-             SET definition = json_set(definition, '$.policy.retryable', json('false'), '$.policy.max_attempts', 9) WHERE id = 1",
+            "UPDATE job_definitions SET definition = \
+             json_set(definition, '$.policy.retryable', json('false'), '$.policy.max_attempts', 9) WHERE id = 1",
             "what is not retryable is not retried",
         ),
         ("DELETE FROM job_definitions WHERE id = 2", "every job has its definition"),
+        ("DELETE FROM jobs WHERE id = 2", "attempts, inputs and outputs belong to a job"),
         (
             "INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, unmet_dependencies)
                  SELECT 2, 'good', 'default', 0, 'pending', 1, 1, 1, 1 FROM jobs;
@@ -106,12 +99,7 @@ fn a_broken_rule_is_found() {
             "no job waits for itself",
         ),
         (
-            "DROP TRIGGER jobs_take_their_history_with_them; DELETE FROM jobs WHERE id = 2",
-            "attempts, inputs and outputs belong to a job",
-        ),
-        (
-            "DROP TRIGGER jobs_move_by_the_rules; UPDATE jobs SET state = 'running', worker_id = 1, \
-             dead_reason = NULL, error_code = NULL WHERE id = 1",
+            "UPDATE jobs SET state = 'running', worker_id = 1, dead_reason = NULL, error_code = NULL WHERE id = 1",
             "a running job has a worker that has not ended",
         ),
         ("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'jobs'", "ids are never reused"),
@@ -121,43 +109,22 @@ fn a_broken_rule_is_found() {
             "a job died of what its last attempt says",
         ),
         ("UPDATE jobs SET error_code = 'EXIT_4' WHERE id = 1", "a job died of what its last attempt says"),
+        ("UPDATE jobs SET name = 'other' WHERE id = 1", "a job has the name of its definition"),
+        ("UPDATE jobs SET args_nul = x'61' WHERE id = 1", CAN_RUN),
+        ("UPDATE job_definitions SET definition = json_set(definition, '$.policy.max_attempts', 0)", CAN_RUN),
         (
-            "DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET name = 'other' WHERE id = 1",
-            "a job has the name of its definition",
-        ),
-        ("DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET args_nul = x'61' WHERE id = 1", CAN_RUN),
-        (
-            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
-             SET definition = json_set(definition, '$.policy.max_attempts', 0)",
+            "UPDATE job_definitions SET definition = json_set(definition, '$.command', json('{\"argv\":[]}'))",
             CAN_RUN,
         ),
-        (
-            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
-             SET definition = json_set(definition, '$.command', json('{\"argv\":[]}'))",
-            CAN_RUN,
-        ),
-        (
-            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
-             SET definition = json_set(definition, '$.timeout', 0)",
-            CAN_RUN,
-        ),
-        (
-            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
-             SET definition = json_set(definition, '$.cwd', 'relative')",
-            CAN_RUN,
-        ),
-        (
-            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
-             SET definition = json_set(definition, '$.cwd', json('[97, 255]'))",
-            CAN_RUN,
-        ),
+        ("UPDATE job_definitions SET definition = json_set(definition, '$.timeout', 0)", CAN_RUN),
+        ("UPDATE job_definitions SET definition = json_set(definition, '$.cwd', 'relative')", CAN_RUN),
+        ("UPDATE job_definitions SET definition = json_set(definition, '$.cwd', json('[97, 255]'))", CAN_RUN),
         ("UPDATE workers SET name = '../../x' WHERE id = 1", "every row is as runner writes it"),
-        ("DROP TRIGGER attempts_are_immutable", GIVEN),
         ("DROP INDEX jobs_claimable", GIVEN),
         ("DROP VIEW dead_letters; CREATE VIEW dead_letters AS SELECT id FROM jobs", GIVEN),
     ] {
         let sandbox = sandbox();
-        sandbox.sql().run(tampering);
+        sandbox.sql().force(tampering);
         assert!(broken(&sandbox).iter().any(|found| found == rule), "{tampering}: {:?}", broken(&sandbox));
         sandbox.run("doctor").exits(1).shows(rule);
     }
@@ -213,10 +180,7 @@ fn what_inspect_calls_damaged_the_doctor_names_and_restore_refuses() {
         ("UPDATE workers SET name = ''", "worker 1 is damaged: \"\" is not the id of a worker"),
     ] {
         let sandbox = sandbox();
-        let sql = sandbox.sql();
-        sql.run("DROP TRIGGER job_definitions_are_frozen; DROP TRIGGER jobs_keep_what_they_are; DROP TRIGGER attempts_are_immutable");
-        sql.run(statement);
-        drop(sql);
+        sandbox.sql().force(statement);
         for line in ["inspect 1", "inspect 2", "inspect 1.1"] {
             let ran = sandbox.run(line);
             assert!(matches!(ran.status(), Some(0 | 74)), "{ran}");

@@ -102,18 +102,7 @@ fn joiners_of_scripts_and_emoji_pass() {
 #[track_caller]
 fn every_verb(tampering: &str) -> usize {
     let sandbox = many_kinds();
-    let triggers =
-        sandbox.sql().all("SELECT name FROM sqlite_schema WHERE type = 'trigger'", |row| row.get(0));
-    // Somebody who makes a database by hand puts the triggers back.
-    let texts: Vec<String> =
-        sandbox.sql().all("SELECT sql FROM sqlite_schema WHERE type = 'trigger'", |row| row.get(0));
-    for name in triggers as Vec<String> {
-        sandbox.sql().run(&format!("DROP TRIGGER {name}"));
-    }
-    sandbox.sql().run(&tampering.replace("HOSTILE", HOSTILE));
-    for text in &texts {
-        sandbox.sql().run(text);
-    }
+    sandbox.sql().force(&tampering.replace("HOSTILE", HOSTILE));
     let mut refused = 0;
     for line in [
         "inspect",

@@ -282,6 +282,24 @@ impl Sql {
         self.try_run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
+    /// Runs statements past all triggers and checks, which are as before afterwards.
+    pub fn try_force(&self, sql: &str) -> rusqlite::Result<()> {
+        let triggers = self.all("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'", |row| {
+            Ok((format!("DROP TRIGGER {}", row.get::<_, String>(0)?), row.get::<_, String>(1)?))
+        });
+        let (drop, create): (Vec<_>, Vec<_>) = triggers.into_iter().unzip();
+        self.run(&format!("PRAGMA ignore_check_constraints = ON; {}", drop.join(";")));
+        let done = self.try_run(sql);
+        self.run(&format!("PRAGMA ignore_check_constraints = OFF; {}", create.join(";")));
+        done
+    }
+
+    /// The same for statements that must succeed.
+    #[track_caller]
+    pub fn force(&self, sql: &str) {
+        self.try_force(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
     /// Runs a statement that must be refused, and returns the error message.
     #[track_caller]
     pub fn refused(&self, sql: &str) -> String {
