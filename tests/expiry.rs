@@ -13,6 +13,13 @@ fn expired(options: &str) -> Sandbox {
     sandbox
 }
 
+fn until_expired(sandbox: &Sandbox) {
+    let sql = sandbox.sql();
+    wait_until("its expiry is past", || {
+        sql.number("SELECT expires_at < 1000 * unixepoch('subsec') FROM jobs") == 1
+    });
+}
+
 #[test]
 fn an_expiry_is_shown_before_it_is_recorded() {
     let sandbox = expired("");
@@ -64,10 +71,7 @@ fn a_job_that_has_started_is_not_cut_short() {
     let _worker = sandbox.worker("-j1");
     sandbox.add("job");
     sandbox.until_logged(1);
-    let sql = sandbox.sql();
-    wait_until("its expiry is past", || {
-        sql.number("SELECT expires_at < 1000 * unixepoch('subsec') FROM jobs") == 1
-    });
+    until_expired(&sandbox);
     assert_eq!(sandbox.job(1)["state"], "running");
     sandbox.write("go", "");
     sandbox.until_state(1, "succeeded");
@@ -86,10 +90,7 @@ fn start(sandbox: &Sandbox) -> Background {
 
 /// Ends the worker once job 1 is past its expiry.
 fn interrupt_after_expiry(sandbox: &Sandbox, mut worker: Background) {
-    let sql = sandbox.sql();
-    wait_until("its expiry is past", || {
-        sql.number("SELECT expires_at < 1000 * unixepoch('subsec') FROM jobs") == 1
-    });
+    until_expired(sandbox);
     worker.ask_to_stop(Signal::TERM);
     worker.wait().ok();
     assert_eq!(sandbox.attempt(1, 1)["will_retry"], true);
@@ -103,10 +104,7 @@ fn a_job_that_is_interrupted_after_its_expiry_is_taken_by_another_worker_at_once
     interrupt_after_expiry(&sandbox, running);
     sandbox.until_logged(2);
     // The new attempt is not cut short; but the job is not retried after its expiry.
-    let sql = sandbox.sql();
-    wait_until("its expiry is past", || {
-        sql.number("SELECT expires_at < 1000 * unixepoch('subsec') FROM jobs") == 1
-    });
+    until_expired(&sandbox);
     sandbox.write("go", "");
     sandbox.until_state(1, "dead");
     let job = sandbox.job(1);
