@@ -16,22 +16,9 @@ fn each_status_has_one_meaning() {
         ("enqueue", 2),
         ("work extra", 2),
         ("check other.toml", 66),
-        ("retry 1", 66),
         ("init", 73),
-        ("check", 0),
-        ("enqueue good bad", 0),
-        ("work -j1 --drain", 1),
-        ("logs 1", 0),
-        ("inspect 1", 0),
-        ("cancel 1", 0),
-        ("retry 1", 1),
-        ("wait 2", 1),
-        ("inspect 9", 66),
-        ("inspect dead --fail-if-any", 1),
-        ("prune --older-than 0s", 0),
     ] {
-        let ran = sandbox.run(line).exits(status);
-        assert!(status < 2 || ran.stdout.is_empty(), "{ran}");
+        sandbox.run(line).exits(status).prints("");
     }
     sandbox.write("jobs.toml", "[jobs.x]\n");
     for line in ["check", "enqueue x", "check x --exit 1"] {
