@@ -38,6 +38,11 @@ fn scene() -> Sandbox {
     sandbox
 }
 
+/// What stands before the filters of an act.
+fn dead(act: &str) -> &str {
+    if act.starts_with('c') { "" } else { "--dead " }
+}
+
 /// Begins again with the copy.
 fn begin(scene: &Sandbox) -> &Sandbox {
     std::fs::copy(scene.path("scene.db"), scene.db()).expect("a copy");
@@ -83,7 +88,7 @@ fn each_act_changes_a_selected_job_that_fits_and_leaves_any_other() {
     };
     let mut table = vec![row("", jobs.iter().map(|(name, _)| (*name).to_string()).collect())];
     for act in ACTS {
-        let dead = if act.starts_with('c') { "" } else { "--dead " };
+        let dead = dead(act);
         for selection in ["ID", "NAME", &format!("{dead}--name"), &format!("{dead}--label")] {
             begin(&scene);
             let run = |(name, id): &(&&str, u32)| match selection {
@@ -141,7 +146,7 @@ fn of_several_jobs_those_that_fit_are_changed_and_unknown_ones_are_told() {
 }
 
 #[test]
-fn a_changed_job_is_printed_as_json_and_not_at_all_if_that_is_asked_for() {
+fn what_is_changed_is_printed_as_json_and_nothing_is_said_if_that_is_asked_for() {
     let scene = scene();
     for (act, id) in ACTS.into_iter().zip([1, 2, 3, 7, 8, 7]) {
         let printed = begin(&scene).run(&format!("{act} {id} --json")).ok().json();
@@ -152,6 +157,7 @@ fn a_changed_job_is_printed_as_json_and_not_at_all_if_that_is_asked_for() {
             assert_eq!((&printed["id"], seen(&printed)), (&json!(id), now[id - 1].clone()));
         }
         begin(&scene).run(&format!("{act} {id} -q")).ok().prints("").quietly();
+        scene.run(&format!("{act} {}--name none -q", dead(act))).ok().prints("").quietly();
         assert_eq!(seen_in(&scene), now, "{act}");
     }
 }
@@ -160,7 +166,7 @@ fn a_changed_job_is_printed_as_json_and_not_at_all_if_that_is_asked_for() {
 fn an_act_needs_jobs_or_a_selection_of_them_and_makes_no_database() {
     let sandbox = Sandbox::empty();
     for act in ACTS {
-        let wrong: &[&str] = if act.starts_with('c') {
+        let wrong: &[&str] = if dead(act).is_empty() {
             &["", "0", "x/y", "1 --name x", "1 --queue x", "1 --label x"]
         } else {
             &["", "0", "x/y", "--name x", "--error-code X", "--label x", "--dead 1", "--dead 1 --name x"]
