@@ -81,22 +81,6 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Does this past triggers and checks; these are as before afterwards.
-fn tamper(sandbox: &Sandbox, statement: &str) {
-    let sql = sandbox.sql();
-    let triggers = sql.all("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'", |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-    });
-    sql.run("PRAGMA ignore_check_constraints = ON");
-    for (name, _) in &triggers {
-        sql.run(&format!("DROP TRIGGER {name}"));
-    }
-    sql.run(statement);
-    for (_, text) in &triggers {
-        sql.run(text);
-    }
-}
-
 #[test]
 fn what_some_verb_calls_damaged_the_doctor_names_and_restore_refuses() {
     let violations = Violations::default();
@@ -108,7 +92,7 @@ fn what_some_verb_calls_damaged_the_doctor_names_and_restore_refuses() {
     let statements = COLUMNS.iter().enumerate().flat_map(of_text);
     for statement in statements.chain(STATEMENTS.map(str::to_owned)) {
         let mut trial = Trial::of(sandbox(), statement.clone());
-        tamper(trial.sandbox(), &statement);
+        trial.sandbox().sql().force(&statement);
         let doctor = trial.call("doctor");
         if doctor.status() != Some(1) || !doctor.stdout.contains("wrong:") {
             trial.violation(&format!("the doctor does not name it: {doctor}"));
