@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
+use runner::store::{self, Store, StoreFile};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 
@@ -102,8 +103,10 @@ impl Attempt {
     }
 }
 
-/// Everything in a database that the judge compares, read in one transaction.
+/// Everything in a database that the judge compares, read in one transaction, and what the audit of the program finds there.
 pub struct Rows {
+    /// The violations that the audit has found, each with its rule.
+    pub findings: Vec<String>,
     pub jobs: BTreeMap<u64, Job>,
     pub attempts: BTreeMap<AttemptId, Attempt>,
     /// Which job waits for which, and whether any end of it will do.
@@ -135,8 +138,23 @@ const IMMUTABLE: [(&str, &str); 6] = [
 ];
 
 impl Rows {
-    /// Reads the database at `path`.
-    pub fn read(path: &Path) -> rusqlite::Result<Self> {
+    /// Reads and audits the database at `path`, and leaves it at its version.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        Self::opened(path, Store::open_as_it_is)
+    }
+
+    /// Opens a database as the program does, lets it look for whatever is wrong, and reads it.
+    pub fn opened(path: &Path, open: fn(StoreFile) -> store::Result<Store>) -> Result<Self, String> {
+        let file = StoreFile::new(path).map_err(|error| format!("it cannot be found: {error}"))?;
+        let store = open(file).map_err(|error| format!("it cannot be opened: {error}"))?;
+        let findings = store.audit().map_err(|error| format!("it cannot be audited: {error}"))?;
+        drop(store);
+        let rows = Self::of(path).map_err(|error| format!("it cannot be read: {error}"))?;
+        let findings = findings.iter().map(|finding| format!("{}: {}", finding.rule, finding.what));
+        Ok(Self { findings: findings.collect(), ..rows })
+    }
+
+    fn of(path: &Path) -> rusqlite::Result<Self> {
         let connection = Connection::open(path)?;
         let snapshot = connection.unchecked_transaction()?;
         let mut immutable = BTreeMap::new();
@@ -163,6 +181,7 @@ impl Rows {
         let edge = |row: &Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         let firings = "SELECT name, last_fired_at, last_job_id FROM schedules WHERE last_job_id IS NOT NULL";
         Ok(Self {
+            findings: Vec::new(),
             jobs: jobs.into_iter().collect(),
             attempts: attempts.into_iter().collect(),
             dependencies: all(&snapshot, edges, edge)?,

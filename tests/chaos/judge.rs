@@ -4,10 +4,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
 
 use runner::model::Missed;
-use runner::store::{Result, Store, StoreFile};
 
 use crate::evidence::{Attempt, AttemptId, Job, Line, Promises, Rows};
 
@@ -20,33 +18,12 @@ pub enum Moment {
     Drained,
 }
 
-/// Opens a database with the real store, lets it look for whatever is wrong, and reads it.
-pub fn audited(db: &Path, open: fn(StoreFile) -> Result<Store>) -> std::result::Result<Rows, String> {
-    let file = StoreFile::new(db).map_err(|error| format!("it cannot be found: {error}"))?;
-    let store = open(file).map_err(|error| format!("it cannot be opened: {error}"))?;
-    let findings = store.audit().map_err(|error| format!("it cannot be audited: {error}"))?;
-    drop(store);
-    if let Some(finding) = findings.first() {
-        return Err(format!("{}: {}", finding.rule, finding.what));
-    }
-    Rows::read(db).map_err(|error| format!("it cannot be read: {error}"))
-}
-
-/// Lists what is wrong by the rows alone.
+/// Lists what is wrong by the audit of the program, and by rules over the rows that it does not check.
 pub fn inconsistent(rows: &Rows) -> Vec<String> {
-    let mut wrong = Vec::new();
-    for (id, job) in &rows.jobs {
-        let found = [
-            attempts_are_dense(rows, *id, job),
-            a_success_is_the_last_attempt(rows, *id, job),
-            the_budget_is_kept(rows, *id, job, None),
-        ];
-        wrong.extend(found.into_iter().flatten().map(|what| format!("job {id} ({job:?}): {what}")));
-    }
-    if let Some((attempt, _)) = rows.attempts.iter().find(|((id, _), _)| !rows.jobs.contains_key(id)) {
-        wrong.push(format!("attempt {attempt:?} has no job"));
-    }
-    wrong.extend(a_unique_key_has_one_owner(rows));
+    let mut wrong = rows.findings.clone();
+    let budgets =
+        rows.jobs.iter().filter_map(|(id, job)| Some((id, job, the_budget_is_kept(rows, *id, job, None)?)));
+    wrong.extend(budgets.map(|(id, job, what)| format!("job {id} ({job:?}): {what}")));
     wrong.extend(no_queue_runs_more_than_its_limit(rows));
     wrong.extend(no_attempt_starts_before_its_dependencies_succeed(rows));
     wrong.extend(each_time_of_a_schedule_fires_once(rows));
@@ -105,20 +82,6 @@ fn is_stuck(rows: &Rows, id: u64) -> bool {
     )
 }
 
-fn attempts_are_dense(rows: &Rows, id: u64, job: &Job) -> Option<String> {
-    let is_dense = rows.attempts_of(id).map(|(number, _)| number).eq(1..=job.attempts);
-    (!is_dense).then(|| "its attempts are not numbered from 1 without gaps".to_owned())
-}
-
-fn a_success_is_the_last_attempt(rows: &Rows, id: u64, job: &Job) -> Option<String> {
-    let mut attempts = rows.attempts_of(id).rev().map(|(_, attempt)| attempt.succeeded());
-    let last = attempts.next().unwrap_or_default();
-    if attempts.any(|succeeded| succeeded) {
-        return Some("it went on after its success".to_owned());
-    }
-    (last != (job.state == "succeeded")).then(|| "its state is not that of its last attempt".to_owned())
-}
-
 /// Each attempt takes the next place in the budget. Only a retry by hand begins a new budget, and an interrupted attempt
 /// leaves its place to the next one.
 fn the_budget_is_kept(rows: &Rows, id: u64, job: &Job, retries: Option<u32>) -> Option<String> {
@@ -137,17 +100,6 @@ fn the_budget_is_kept(rows: &Rows, id: u64, job: &Job, retries: Option<u32>) -> 
     }
     let most = retries.unwrap_or(u32::MAX);
     (fresh > most).then(|| format!("it began {fresh} new budgets, and was put back {most} times"))
-}
-
-fn a_unique_key_has_one_owner(rows: &Rows) -> Vec<String> {
-    let mut owners: HashMap<&str, u64> = HashMap::new();
-    let unfinished = rows.jobs.iter().filter(|(_, job)| !job.is_finished());
-    let held = unfinished.filter_map(|(id, job)| Some((*id, job.unique_key.as_deref()?)));
-    held.filter_map(|(id, key)| {
-        let other = owners.insert(key, id)?;
-        Some(format!("the unfinished jobs {other} and {id} both own the key {key}"))
-    })
-    .collect()
 }
 
 fn no_queue_runs_more_than_its_limit(rows: &Rows) -> Vec<String> {

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::scenes::{Place, Scene, input};
 use crate::evidence::{Promises, Rows};
-use crate::judge::{Moment, audited, judge, leftover_processes};
+use crate::judge::{Moment, inconsistent, judge, leftover_processes};
 use crate::support::background::soon;
 use crate::support::{Call, Finished, Sql};
 use crate::tools::{only_told_of_deaths, shimmed};
@@ -114,15 +114,15 @@ pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, b
     }
     // The side log is read first, because the rows know of all that jobs have written before.
     let mut promises = promises(scene, ran, &place.side());
-    let rows = match audited(&place.db(), Store::open_or_create) {
+    let rows = match Rows::opened(&place.db(), Store::open_or_create) {
         Ok(rows) => rows,
         Err(why) => return [wrong, vec![why]].concat(),
     };
     wrong.extend(judge(&rows, &promises, Moment::Any));
     answer_is_true(scene, ran, &rows, before, &mut wrong);
     if scene.name == "backup" && ran.ended_well() {
-        match audited(&place.path("copy.db"), Store::open_or_create) {
-            Ok(copy) if copy.jobs.len() == rows.jobs.len() => {}
+        match Rows::opened(&place.path("copy.db"), Store::open_or_create) {
+            Ok(copy) if copy.jobs.len() == rows.jobs.len() => wrong.extend(inconsistent(&copy)),
             Ok(_) => wrong.push("the copy is not whole".to_owned()),
             Err(why) => wrong.push(format!("the copy: {why}")),
         }
@@ -134,7 +134,7 @@ pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, b
     if !only_told_of_deaths(&ran) || !matches!(ran.status(), Some(0 | 1)) {
         wrong.push(format!("the worker after it complained: {ran}"));
     }
-    match audited(&place.db(), Store::open_or_create) {
+    match Rows::opened(&place.db(), Store::open_or_create) {
         Ok(later) => {
             wrong.extend(rows.changed_in(&later));
             wrong.extend(leftover_processes(&later));

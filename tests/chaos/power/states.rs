@@ -16,7 +16,7 @@ use super::disk::{Disk, Node, Part};
 use super::journal::{Record, Story};
 use super::scenario::{BATCH, DB, PAUSED, Recording};
 use crate::evidence::{Rows, side_log};
-use crate::judge::{Moment, audited, judge};
+use crate::judge::{Moment, judge};
 use crate::support::{Finished, Sql};
 use crate::tools::{Plan, Violations, only_told_of_deaths, own_workers};
 
@@ -172,7 +172,7 @@ fn put(path: &Path, content: &[u8]) {
 fn wrong_at_once(db: &Path, story: &Story, later: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     // As `enqueue` opens it: what was lost altogether is created anew.
-    match audited(db, Store::open_or_create) {
+    match Rows::opened(db, Store::open_or_create) {
         Err(why) => wrong.push(why),
         Ok(rows) => {
             wrong.extend(rows.changed_in(later));
@@ -180,7 +180,7 @@ fn wrong_at_once(db: &Path, story: &Story, later: &Rows) -> Vec<String> {
         }
     }
     for (name, promises) in &story.copies {
-        match audited(&db.with_file_name(name), Store::open) {
+        match Rows::opened(&db.with_file_name(name), Store::open) {
             Err(why) => wrong.push(format!("the copy {name}: {why}")),
             Ok(rows) => {
                 wrong.extend(rows.changed_in(later));
