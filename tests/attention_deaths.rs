@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::attention::{entries, gone, run_command, says, settled, shown};
-use crate::support::{Sandbox, chain, wait_until};
+use crate::support::{Sandbox, chain, page_text, wait_until};
 
 #[test]
 fn dead_letters_of_a_name() {
@@ -48,11 +48,11 @@ fn dead_letters_of_a_name() {
     gone(&sandbox, "dead");
     // The page narrows the list; a period does not.
     sandbox.finish("fetch");
-    sandbox.run("inspect --html --since 2099-01-01T00:00:00Z").ok().shows("fetch died");
-    sandbox.run("inspect --html --name fetch --queue default").ok().shows("fetch died");
+    sandbox.run("inspect --html --since 2099-01-01T00:00:00Z").ok().shows("<h3>fetch");
+    sandbox.run("inspect --html --name fetch --queue default").ok().shows("<h3>fetch");
     for other in ["--name other", "--queue other"] {
         let page = sandbox.run(&format!("inspect --html {other}")).ok();
-        assert!(!page.stdout.contains("died"), "{page}");
+        assert!(!page.stdout.contains("<h3>fetch"), "{page}");
     }
 }
 
@@ -166,7 +166,7 @@ fn one_run_does_for_a_name_that_died_of_several_errors() {
     for entry in &list {
         assert_eq!(entry["command"], "runner retry --dead --name backup --latest", "{entry}");
     }
-    let page = sandbox.run("inspect --html").ok().stdout;
+    let page = page_text(&sandbox.run("inspect --html").ok().stdout);
     assert_eq!(page.matches("--dead --name backup --latest<").count(), 1, "{page}");
     settled(&sandbox, &list[1]);
     assert_eq!(sandbox.job(3)["state"], "pending");
@@ -236,7 +236,7 @@ fn the_command_of_a_narrowed_entry_leaves_the_other_labels_alone() {
     let batch = line("eu").repeat(25) + &line("us").repeat(25);
     sandbox.call("enqueue --batch -").stdin(batch).run().ok();
     sandbox.drain();
-    let page = sandbox.run("inspect --html --label eu").ok().stdout;
+    let page = page_text(&sandbox.run("inspect --html --label eu").ok().stdout);
     assert!(page.contains("--dead --name fetch --error-code EXIT_1 --label eu<"), "{page}");
 }
 

@@ -50,6 +50,7 @@ mod neighbours;
 mod openmetrics;
 mod overview;
 mod page;
+mod page_length;
 mod page_numbers;
 mod pause;
 mod planted_files;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Call, Finished, Sandbox, browse, many_kinds};
+use crate::support::{Call, Finished, Sandbox, browse, many_kinds, page_text};
 
 /// The words of a hostile job, and how they must stand on the page.
 const HOSTILE: [(&str, &str); 9] = [
@@ -20,7 +20,9 @@ const HOSTILE: [(&str, &str); 9] = [
 ];
 
 fn page(sandbox: &Sandbox, options: &str) -> Finished {
-    sandbox.run(&format!("inspect --html {options}")).ok().quietly()
+    let mut ran = sandbox.run(&format!("inspect --html {options}")).ok().quietly();
+    ran.stdout = page_text(&ran.stdout);
+    ran
 }
 
 /// A database with the history of a night.
@@ -53,14 +55,15 @@ fn what_needs_attention_comes_first_with_what_to_type() {
     let shown = page(&sandbox, "").stdout;
     let order = [
         "2 things need attention</h1>",
-        "push died ",
+        "<h3>push</h3><p><b class=\"kind bad\">dead</b> since ",
         "HTTP_ERROR: no route",
-        "runner logs 1 shows more",
         "<code>runner retry 1</code>",
-        "once died ",
+        "shows more:</p><pre class=\"type\"><code>runner logs 1</code>",
+        "if that was dealt with:</p><pre class=\"type\"><code>runner resolve 1</code>",
+        "<h3>once</h3>",
         "SIGNAL_KILL",
-        "runner retry 4 --force runs it again",
         "<code>runner resolve 4</code>",
+        "runs it again:</p><pre class=\"type\"><code>runner retry 4 --force</code>",
         "<h2>Timeline",
         ">1.2</th><td>push<",
         "failed HTTP_ERROR <span class=\"at\">after ",
@@ -83,16 +86,13 @@ fn dead_letters_of_one_name_are_one() {
         Sandbox::new("[jobs.bad]\ncommand = 'echo no route to host >&2; exit 1'\nmax_attempts = 1\n");
     sandbox.run("enqueue bad bad bad").ok();
     sandbox.run("work -j1 --drain").exits(1);
-    page(&sandbox, "").shows("3 jobs of bad died").shows("<code>runner retry --dead --name bad --latest<");
+    page(&sandbox, "").shows("3 jobs, the last").shows("<code>runner retry --dead --name bad --latest<");
     sandbox.run(&format!("enqueue {}", "bad ".repeat(18))).ok();
     sandbox.run("work -j1 --drain").exits(1);
     let shown =
-        page(&sandbox, "").shows("21 jobs of bad died").shows("<code>runner retry --dead --name bad").stdout;
+        page(&sandbox, "").shows("21 jobs, the last").shows("<code>runner retry --dead --name bad").stdout;
     // In the sentence, and at the end of the output.
     assert_eq!(shown.matches("no route to host").count(), 2);
-    sandbox.add_line("--name bad", "echo the disk is full >&2; exit 2");
-    sandbox.run("work -j1 --drain").exits(1);
-    page(&sandbox, "").shows("Of 20 of the 22 jobs:");
 }
 
 #[test]
@@ -103,7 +103,9 @@ fn all_is_well_unless_there_is_an_alarm() {
     sandbox.run("apply").ok();
     page(&sandbox, "")
         .shows("No worker is running</h1>")
-        .shows("No worker is running; runner work starts one");
+        .shows("<p>No worker is running</p>")
+        .shows("starts one:</p><pre class=\"type\"><code>runner work</code>")
+        .shows("starts one for good:</p><pre class=\"type\"><code>runner service install</code>");
     let worker = sandbox.worker("");
     page(&sandbox, "").shows("Nothing ran, and nothing needs attention</h1>").shows("A worker is running");
     worker.kill();
@@ -211,7 +213,7 @@ fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
     let night = night(&[]);
     night.run("doctor").ok();
     let shown = page(&night, NIGHT).shows("upload-offsite").shows("No route to host").stdout;
-    assert!(!shown.contains("folded"));
+    assert!(!shown.contains("drawn folded"));
     // The card of a name says since when and when it runs next. What counts dead letters counts the same ones.
     assert_order(
         &shown,
@@ -222,6 +224,7 @@ fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
             "the first died ",
             "2025-10-24 03:",
             "runs next ",
+            "The last lines, and other commands</summary>",
         ],
     );
     assert!(shown.contains("<b>4</b> dead"), "{shown}");
@@ -244,6 +247,9 @@ fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
             assert_eq!(frame["broken"], json!([]), "words are broken: {frame}");
             assert!(frame["contrast"].as_f64().is_some_and(|least| least >= 4.5), "{frame}");
             assert_eq!(frame["rows"], frame["told"], "rows of tables are not told to be rows: {frame}");
+            // Only a narrow screen has blocks in place of tables.
+            let has_blocks = frame["rows"].as_u64() > Some(0) && frame["width"] == 390;
+            assert_eq!(frame["blocks"].as_u64() > Some(0), has_blocks, "{frame}");
             // The facts of the picture are in a table that a keyboard opens.
             let has_facts = frame["facts"].as_u64() > Some(0);
             assert_eq!(frame["focusable"].as_u64() > Some(0), has_facts, "{frame}");
@@ -325,7 +331,8 @@ fn a_page_of_the_worst_text_stays_below_500_kb() {
 #[test]
 fn one_name_has_one_card_with_its_kinds_of_failure_and_its_output() {
     let jobs =
-        "[jobs.bad]\ncommand = 'echo cause $0 >&2; echo the end >&2; exit 1'\n[defaults]\nmax_attempts = 1\n";
+        "[jobs.bad]\ncommand = 'test -e again && echo the end >&2 || { touch again; echo the start >&2; }; exit 1'
+        [defaults]\nmax_attempts = 1\n";
     let sandbox = Sandbox::new(jobs);
     sandbox.add("bad --label one");
     sandbox.add("bad --label two");
@@ -335,20 +342,23 @@ fn one_name_has_one_card_with_its_kinds_of_failure_and_its_output() {
     sandbox.run("work -j1 --until-idle").exits(1);
     let shown = page(&sandbox, "").stdout;
     assert_eq!(shown.matches("<h3>bad").count(), 1, "{shown}");
-    assert_eq!(shown.matches("<code>runner retry 1 2</code>").count(), 1, "{shown}");
+    for command in
+        ["runner retry 1 2", "runner resolve 1 2", "runner logs 2", "runner retry 3", "runner logs 3"]
+    {
+        assert_eq!(shown.matches(&format!("<code>{command}</code>")).count(), 1, "{command}: {shown}");
+    }
     let order = [
         "<title>4 dead, 0 ok · ",
         "<h3>bad</h3>",
-        "2 jobs of bad [two, one] died",
-        "2 jobs</span> <span class=\"code\">EXIT_1</span> the end",
-        "1 job</span> <span class=\"code\">EXIT_2</span> another end",
-        "The last lines of 3.1</summary>",
+        "since ",
+        "EXIT_2: another end",
+        "2 jobs [two, one], the last",
+        "EXIT_1: the end",
+        "<ul class=\"kinds\"><li>1 job: the start</li></ul>",
+        "stuck</b> 1 job did not run, because job 1 is dead: 4 good",
+        "The last lines, and other commands</summary>",
+        "Of 3.1:",
         "<h3>other",
-        "<h2>Now",
-        "good",
-        "blocked",
-        "waits for job 1 bad, which is dead",
-        "job 1 died because: the end",
         "<h2>Timeline",
         "bad <small class=\"bad\">3 attempts, 3 failed",
         "<h2>Names",
@@ -356,9 +366,17 @@ fn one_name_has_one_card_with_its_kinds_of_failure_and_its_output() {
         "other</th>",
     ];
     assert_order(&shown, &order);
-    let cards = &shown[shown.find("<h2>Needs").expect("cards")..shown.find("<h2>Now").expect("now")];
+    let cards = &shown[shown.find("<h2>Needs").expect("cards")..shown.find("<h2>Timeline").expect("the end")];
     let bad = &cards[..cards.find("<h3>other").expect("another card")];
     assert!(!bad.contains("retry 5") && !bad.contains("resolve 5"), "{bad}");
+    // Below the heading the name is in commands alone, and each label is there once.
+    let text: String = bad
+        .split("<code>")
+        .skip(1)
+        .map(|part| part.split_once("</code>").map_or("", |(_, rest)| rest))
+        .collect();
+    assert!(!text.replace("kind bad", "").contains("bad"), "{text}");
+    assert_eq!((bad.matches("one").count(), bad.matches("two").count()), (1, 1), "{bad}");
 }
 
 #[test]
@@ -380,7 +398,7 @@ fn what_waits_has_rows_and_tiles() {
         "no worker is running for queue img",
         "attempt 2 of 3, after EXIT_1",
         "waits for job 2 later",
-        "2 more jobs ready:",
+        "2 more ready jobs:",
         "runner inspect jobs --state ready",
     ];
     assert_order(&page(&sandbox, "").stdout, &order);
@@ -407,7 +425,7 @@ fn a_job_that_recovered_says_so() {
     let sandbox = Sandbox::new(jobs);
     sandbox.add("flaky");
     sandbox.drain();
-    page(&sandbox, "").shows("2 attempts, 1 failed, 1 job recovered");
+    page(&sandbox, "").shows("2 attempts, 1 failed, 1 recovered");
 }
 
 #[test]
@@ -426,12 +444,14 @@ after = ['offsite']
     let order = [
         "<h2>Needs",
         "<h3>offsite",
-        "2 report",
-        "<h2>Now",
-        "report</th>",
-        "waits for job 1 offsite, which is dead",
-        "job 1 died because: No route to host",
+        "EXIT_1: No route to host",
+        "1 job did not run, because job 1 is dead: 2 report",
+        "<code>runner retry 1</code>",
+        "gives up:</p><pre class=\"type\"><code>runner cancel 2</code>",
         "<h2>Timeline",
     ];
-    assert_order(&page(&sandbox, "").stdout, &order);
+    let shown = page(&sandbox, "").stdout;
+    assert_order(&shown, &order);
+    // What waits in vain stands on the card alone.
+    assert_eq!(shown.matches("report").count(), 1, "{shown}");
 }

@@ -56,6 +56,34 @@ pub struct Attention {
     /// The page groups the entries by this. JSON does not have it.
     #[serde(skip)]
     pub subject: Option<AttentionSubject>,
+    /// The sentence as the page has it, below the name: without that name, and without the commands of `ways`.
+    #[serde(skip)]
+    pub fact: String,
+    /// What else people can do about it. The sentence of `message` has them, too.
+    #[serde(skip)]
+    pub ways: Vec<Way>,
+}
+
+/// A command besides the one that settles an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    pub command: String,
+    /// What it does, or when to take it.
+    pub purpose: String,
+    /// Both, as a part of a sentence.
+    pub sentence: String,
+}
+
+impl Way {
+    pub fn new(command: String, purpose: &str) -> Self {
+        Self { sentence: format!("{command} {purpose}"), command, purpose: purpose.to_owned() }
+    }
+
+    /// The same with other words for a sentence.
+    #[must_use]
+    pub fn said(self, sentence: String) -> Self {
+        Self { sentence, ..self }
+    }
 }
 
 /// The jobs of one name that an entry is about.

@@ -33,7 +33,7 @@ pub use attempt::{
     Attempt, AttemptEnd, AttemptOutput, EndCause, MemoryPeak, Outcome, OutputPart, OutputPiece,
     ResourceUsage, SpawnFailure, Status, StreamBytes, last_bytes,
 };
-pub use attention::{Attention, AttentionKind, AttentionSubject};
+pub use attention::{Attention, AttentionKind, AttentionSubject, Way};
 pub use backoff::{Backoff, Jitter, Strategy};
 pub use bytes::{Bytes, MAX_ARG_STRLEN};
 pub use classify::{ExitRules, Verdict, classify};

@@ -55,6 +55,11 @@ pub fn assert_fields(object: &Value, expected: &Value) {
     }
 }
 
+/// A page without the elements around words of commands.
+pub fn page_text(page: &str) -> String {
+    page.replace("<i>", "").replace("</i>", "")
+}
+
 /// The names of the browser.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -105,6 +110,7 @@ function contrast(shown) {
 addEventListener("load", () => {
   const told = [...document.querySelectorAll("iframe")].map(frame => {
     const shown = frame.contentDocument, root = shown.documentElement;
+    const height = root.scrollHeight;
     shown.querySelectorAll("details").forEach(details => { details.open = true; });
     return {
       width: root.clientWidth, dark: frame.contentWindow.matchMedia("(prefers-color-scheme: dark)").matches, needs: root.scrollWidth,
@@ -113,6 +119,7 @@ addEventListener("load", () => {
       title: shown.title, text: root.innerText, broken: broken(shown), contrast: contrast(shown),
       focusable: [...shown.querySelectorAll("*")].filter(element => element.tabIndex >= 0).length,
       facts: shown.querySelectorAll("details .facts tbody tr").length,
+      height, blocks: [...shown.querySelectorAll("table")].filter(table => getComputedStyle(table).display !== "table").length,
       rows: shown.querySelectorAll("table:not(.facts) tr").length,
       told: shown.querySelectorAll("table:not(.facts) tr[role=row]").length,
     };

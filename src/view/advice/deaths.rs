@@ -1,7 +1,7 @@
 //! The words for dead letters, and for the jobs that wait behind them.
 
 use super::words::{Advice, Words, ids, jobs_text};
-use crate::model::Attention;
+use crate::model::{Attention, Way};
 use crate::store::problem::{Count, Dead, DeadLetters, RetryObstacle, RootEnd, SameWork, Stuck};
 use crate::text::option;
 
@@ -24,45 +24,59 @@ impl Advice<'_> {
         let which = if letters.are_all_named { ids(jobs) } else { by_filter.clone() };
         let resolve = self.runner("resolve", &which);
         let retry = self.runner("retry", &if is_by_id { which } else { format!("{by_filter}{latest}") });
-        let (command, other) = match obstacle {
+        let if_dealt_with = |resolve: String| Way::new(resolve, "if that was dealt with");
+        let mut fact = self.died(letters);
+        if !dead.words.is_empty() {
+            fact = format!("{fact}: {}", cut(&dead.words));
+        }
+        let logs = || Way::new(self.runner("logs", newest), "shows more");
+        let mut ways: Vec<Way> = dead.has_run.then(logs).into_iter().collect();
+        let (command, way) = match obstacle {
             None if is_one_run => {
-                let resolve = self.runner("resolve", &by_filter);
-                (retry, format!("one run does for all; {resolve} if that was dealt with"))
+                let way = if_dealt_with(self.runner("resolve", &by_filter));
+                let sentence = format!("one run does for all; {}", way.sentence);
+                (retry, way.said(sentence))
             }
-            Some(RetryObstacle::NeedsForce) if is_one_run => {
-                (resolve, format!("{retry} --force runs the newest again and resolves the others"))
-            }
+            Some(RetryObstacle::NeedsForce) if is_one_run => (
+                resolve,
+                Way::new(format!("{retry} --force"), "runs the newest again and resolves the others"),
+            ),
             // `retry --dead` would take the ones that recovered, too.
             None if is_by_id || !dead.has_recovered => {
                 // A sentence with many ids is hard to read, and the command below it has them, too.
-                let instead = match jobs.len() > Attention::MAX_NAMED {
-                    true if is_by_id => format!("{} in place of retry,", self.runner("resolve", "")),
-                    true => self.runner("resolve", &by_filter),
-                    false => resolve,
+                let way = match jobs.len() > Attention::MAX_NAMED {
+                    true if is_by_id => if_dealt_with(resolve).said(format!(
+                        "{} in place of retry, if that was dealt with",
+                        self.runner("resolve", "")
+                    )),
+                    true => if_dealt_with(self.runner("resolve", &by_filter)),
+                    false => if_dealt_with(resolve),
                 };
-                (retry, format!("{instead} if that was dealt with"))
+                (retry, way)
             }
             None | Some(RetryObstacle::SharedKey) => {
-                (resolve, format!("{} runs the newest again", self.runner("retry", newest)))
+                (resolve, Way::new(self.runner("retry", newest), "runs the newest again"))
             }
             Some(RetryObstacle::NeedsForce) => {
-                (resolve, format!("{} runs it again", self.runner("retry", format_args!("{newest} --force"))))
+                let retry = self.runner("retry", format_args!("{newest} --force"));
+                (resolve, Way::new(retry, "runs it again"))
             }
-            Some(RetryObstacle::HeldKey) => (resolve, "an unfinished job holds its key".to_owned()),
+            Some(RetryObstacle::HeldKey) => {
+                fact += "; an unfinished job holds its key";
+                return Words { fact, ways, command: Some(resolve) };
+            }
         };
-        let logs = if dead.has_run {
-            format!("; {} shows more", self.runner("logs", newest))
-        } else {
-            String::new()
-        };
-        let words = if dead.words.is_empty() { String::new() } else { format!(": {}", cut(&dead.words)) };
-        (format!("{}{words}{logs}; {other}", self.died(letters)), Some(command))
+        ways.push(way);
+        Words { fact, ways, command: Some(command) }
     }
 
-    pub(super) fn recovered(&self, letters: &DeadLetters, jobs: &[i64]) -> Words {
+    pub(super) fn recovered(&self, letters: &DeadLetters, jobs: &[i64]) -> (String, Option<String>) {
         let one =
             if letters.labels > 1 { "one that does the same as each" } else { "one that does the same" };
-        let message = format!("{}, and {one} has succeeded since", self.died(letters));
+        // Above the list of the page stands that later runs succeeded.
+        let died = self.died(letters);
+        let message =
+            if self.is_below_name { died } else { format!("{died}, and {one} has succeeded since") };
         let which = if letters.are_all_named {
             ids(jobs)
         } else {
@@ -80,9 +94,20 @@ impl Advice<'_> {
             more => format!(" and {more} more"),
         };
         let labels = newest_labels.join(", ");
-        let who = if labels.is_empty() { name.clone() } else { format!("{name} [{labels}{more}]") };
+        let which = if labels.is_empty() { String::new() } else { format!(" [{labels}{more}]") };
         let when = self.when(*last);
-        if *count == (Count { counted: 1, is_more: false }) {
+        let is_one = *count == (Count { counted: 1, is_more: false });
+        // Above this stands the name, and that it is about deaths.
+        if self.is_below_name {
+            let jobs = jobs_text(*count);
+            return if is_one {
+                format!("since {when}{which}, {code}")
+            } else {
+                format!("{jobs}{which}, the last {when}, {code}")
+            };
+        }
+        let who = format!("{name}{which}");
+        if is_one {
             format!("{who} died {when}, {code}")
         } else {
             format!("{} of {who} died, the last {when}, {code}", jobs_text(*count))
@@ -96,19 +121,19 @@ impl Advice<'_> {
         let more = if jobs.len() > shown.len() { ", …" } else { "" };
         let holds = if is_one { "holds" } else { "hold" };
         let held = format!("{holds} back {}: {}{more}", jobs_text(*count), shown.join(", "));
-        let who = root_jobs(stuck);
+        let who = self.root_jobs(stuck);
         // So many jobs are not cancelled by one command.
         let cancel =
             (!count.is_more && count.counted <= jobs.len() as u64).then(|| self.runner("cancel", ids(jobs)));
-        let lists = || format!("; {} lists what waits", self.runner("inspect", "jobs --state blocked"));
+        let lists = || Way::new(self.runner("inspect", "jobs --state blocked"), "lists what waits");
         if name.is_none() {
             let were = if is_one { "was" } else { "were" };
-            let more = if cancel.is_none() { lists() } else { String::new() };
-            return (format!("{who} {were} removed and {held}{more}"), cancel);
+            let ways = if cancel.is_none() { vec![lists()] } else { Vec::new() };
+            return Words { fact: format!("{who} {were} removed and {held}"), ways, command: cancel };
         }
         let all = (newest_roots.len() as u64 == *roots).then(|| self.runner("retry", ids(newest_roots)));
         let forced = all.as_ref().map(|all| format!("{all} --force"));
-        let goes_on = |retry: &String| format!("; {retry} goes on");
+        let goes_on = |retry: &String| Way::new(retry.clone(), "goes on");
         let (retry, other) = match obstacle {
             None => (all.clone(), all.as_ref().map(goes_on)),
             Some(RetryObstacle::NeedsForce) if cancel.is_none() => {
@@ -116,44 +141,51 @@ impl Advice<'_> {
             }
             Some(RetryObstacle::SharedKey) => {
                 let newest = newest_roots.first().map(|id| self.runner("retry", id));
-                (None, newest.map(|retry| format!("{} with the newest", goes_on(&retry))))
+                (None, newest.map(|retry| Way::new(retry, "goes on with the newest")))
             }
             Some(RetryObstacle::NeedsForce | RetryObstacle::HeldKey) => {
                 let key = if is_one { "its key is free" } else { "their keys are free" };
-                (None, forced.map(|forced| format!("{}, if {key}", goes_on(&forced))))
+                (None, forced.map(|forced| Way::new(forced, &format!("goes on, if {key}"))))
             }
         };
-        let other = other.unwrap_or_else(lists);
+        let other = vec![other.unwrap_or_else(lists)];
         if let Some(success) = succeeded_since {
             let success = if is_one {
                 format!("job {success}, which does the same, has succeeded since")
             } else {
                 "one that does the same as each has succeeded since".to_owned()
             };
-            return (format!("{who} {held}, though {success}{other}"), cancel.or(retry));
+            let fact = format!("{who} {held}, though {success}");
+            return Words { fact, ways: other, command: cancel.or(retry) };
         }
         let are = if is_one { "is" } else { "are" };
-        let what = format!("{who}, which {are} {}, {held}", ends_text(ends));
+        let (ends, behind) = (ends_text(ends), shown.join(", "));
+        let fact = if self.is_below_name {
+            format!("{} did not run, because {who} {are} {ends}: {behind}{more}", jobs_text(*count))
+        } else {
+            format!("{who}, which {are} {ends}, {held}")
+        };
         if obstacle.is_none() && retry.is_some() {
-            let gives_up = cancel.map(|line| format!("; {line} gives up")).unwrap_or_default();
-            return (what + &gives_up, retry);
+            let ways = cancel.map(|line| Way::new(line, "gives up")).into_iter().collect();
+            return Words { fact, ways, command: retry };
         }
-        (what + &other, cancel.or(retry))
+        Words { fact, ways: other, command: cancel.or(retry) }
     }
-}
 
-/// `job 7 load` or `jobs 9, 8, 7 and 19 more of load`.
-fn root_jobs(stuck: &Stuck) -> String {
-    let Stuck { name, roots, newest_roots, .. } = stuck;
-    let shown: Vec<String> = newest_roots.iter().take(MAX_ROOTS).map(ToString::to_string).collect();
-    let shown_roots = shown.join(", ");
-    match (*roots - shown.len() as u64, name) {
-        (0, Some(name)) if *roots == 1 => format!("job {shown_roots} {name}"),
-        (0, None) if *roots == 1 => format!("job {shown_roots}"),
-        (more, name) => {
-            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            let of = name.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
-            format!("jobs {shown_roots}{more}{of}")
+    /// `job 7 load` or `jobs 9, 8, 7 and 19 more of load`.
+    fn root_jobs(&self, stuck: &Stuck) -> String {
+        let Stuck { name, roots, newest_roots, .. } = stuck;
+        let name = name.as_ref().filter(|_| !self.is_below_name);
+        let shown: Vec<String> = newest_roots.iter().take(MAX_ROOTS).map(ToString::to_string).collect();
+        let shown_roots = shown.join(", ");
+        match (*roots - shown.len() as u64, name) {
+            (0, Some(name)) if *roots == 1 => format!("job {shown_roots} {name}"),
+            (0, None) if *roots == 1 => format!("job {shown_roots}"),
+            (more, name) => {
+                let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+                let of = name.map(|name| format!(" of {name}")).unwrap_or_default();
+                format!("jobs {shown_roots}{more}{of}")
+            }
         }
     }
 }

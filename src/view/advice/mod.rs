@@ -6,9 +6,11 @@ mod no_worker;
 mod tests;
 mod words;
 
-pub use self::no_worker::{no_worker_text, nobody_text, nothing_until_worker};
+pub use self::no_worker::{
+    no_worker_and_ways, no_worker_text, nobody_and_ways, nobody_text, nothing_until_worker,
+};
 use self::words::{Advice, Words, ids, jobs_text};
-use crate::model::{Attention, AttentionSubject};
+use crate::model::{Attention, AttentionSubject, Way};
 use crate::place::Place;
 use crate::store::problem::{
     Count, Dead, DeadLetters, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem, Stuck,
@@ -21,7 +23,7 @@ const MAX_COMMAND: usize = 60;
 
 /// The list of what needs attention, alarms first.
 pub fn attention(found: Vec<Found>, place: &Place, now: Timestamp) -> Vec<Attention> {
-    let advice = Advice { place, now };
+    let advice = Advice { place, now, is_below_name: false };
     let mut list: Vec<Attention> = found.into_iter().map(|found| advice.entry(found)).collect();
     Attention::sort(&mut list);
     list
@@ -46,14 +48,18 @@ fn kill_command(processes: &[LeftProcess]) -> Option<String> {
 
 impl Advice<'_> {
     fn entry(&self, Found { problem, alarm, jobs }: Found) -> Attention {
-        let (message, command) = self.words(&problem, &jobs);
+        let words = self.words(&problem, &jobs);
+        let message = safe_line(&words.sentence());
+        let is_below_name = true;
+        let Words { fact, ways, command } = Self { is_below_name, ..*self }.words(&problem, &jobs);
         let (kind, subject) = (problem.kind(), subject(problem));
-        Attention { kind, alarm, message: safe_line(&message), command, jobs, subject }
+        Attention { kind, alarm, message, command, jobs, subject, fact, ways }
     }
 
     #[expect(clippy::too_many_lines, reason = "a table: an arm for each problem")]
     fn words(&self, problem: &Problem, jobs: &[i64]) -> Words {
-        match problem {
+        let mut ways = Vec::new();
+        let (fact, command) = match problem {
             Problem::DiskFull { path, is_read_only } => {
                 // Another mount of it may be writable.
                 let why = if *is_read_only {
@@ -63,18 +69,14 @@ impl Advice<'_> {
                 };
                 (format!("the file system of {} {why} until that ends", path.display()), None)
             }
-            Problem::Dead(dead) => self.dead(dead, jobs),
+            Problem::Dead(dead) => return self.dead(dead, jobs),
             Problem::OtherDead { count, last } => {
-                let look = format!("{} lists all", self.runner("inspect", "dead"));
+                ways.push(Way::new(self.runner("inspect", "dead"), "lists all"));
                 let message = match last {
                     Some(at) => {
-                        format!(
-                            "besides these, {} died, the last {}; {look}",
-                            jobs_text(*count),
-                            self.when(*at)
-                        )
+                        format!("besides these, {} died, the last {}", jobs_text(*count), self.when(*at))
                     }
-                    None => format!("so many jobs have expired that others may have died, too; {look}"),
+                    None => "so many jobs have expired that others may have died, too".to_owned(),
                 };
                 (message, None)
             }
@@ -88,12 +90,12 @@ impl Advice<'_> {
                 // With a filter, that would resolve more than this entry is about.
                 (message, is_all.then(|| self.runner("resolve", "--dead --recovered")))
             }
-            Problem::Stuck(stuck) => self.stuck(stuck, jobs),
+            Problem::Stuck(stuck) => return self.stuck(stuck, jobs),
             Problem::OtherStuck(count) => {
                 let verb = if *count == (Count { counted: 1, is_more: false }) { "holds" } else { "hold" };
-                let lists = format!("{} lists those", self.runner("inspect", "jobs --state blocked"));
+                ways.push(Way::new(self.runner("inspect", "jobs --state blocked"), "lists those"));
                 let message = format!(
-                    "besides these, {} that are dead, cancelled or removed {verb} back others; {lists}",
+                    "besides these, {} that are dead, cancelled or removed {verb} back others",
                     jobs_text(*count)
                 );
                 (message.replace("1 job that are", "1 job that is"), None)
@@ -111,15 +113,20 @@ impl Advice<'_> {
                 (message, kill_command(processes))
             }
             Problem::Interrupted { name, jobs: count, times, least, last } => {
+                let (name, of_name) = if self.is_below_name {
+                    (String::new(), String::new())
+                } else {
+                    (format!(" {name}"), format!(" of {name}"))
+                };
                 let what = match (*count, jobs) {
                     (1, [id, ..]) if times.is_more => {
-                        format!("job {id} {name} was interrupted more than {} times in a row", times.counted)
+                        format!("job {id}{name} was interrupted more than {} times in a row", times.counted)
                     }
                     (1, [id, ..]) => {
-                        format!("job {id} {name} was interrupted {} times in a row", times.counted)
+                        format!("job {id}{name} was interrupted {} times in a row", times.counted)
                     }
                     (count, _) => {
-                        format!("{count} jobs of {name} were each interrupted {least} times or more in a row")
+                        format!("{count} jobs{of_name} were each interrupted {least} times or more in a row")
                     }
                 };
                 let are = if *count == 1 { "is" } else { "are" };
@@ -133,10 +140,13 @@ impl Advice<'_> {
             }
             Problem::NoTimes { schedule, next_at, why } => {
                 let once_more = next_at.map(|at| format!(" after {}", self.when(at))).unwrap_or_default();
-                (format!("schedule {schedule} has no times{once_more}, and fires no more: {why}"), None)
+                (
+                    format!("{} has no times{once_more}, and fires no more: {why}", self.schedule(schedule)),
+                    None,
+                )
             }
             Problem::NoNextTime { schedule, file } => {
-                let message = format!("schedule {schedule} has no next time, and fires no more");
+                let message = format!("{} has no next time, and fires no more", self.schedule(schedule));
                 (message, Some(self.place.with_file(file).runner("apply", "")))
             }
             Problem::Skipping { schedule, in_row, holder, holder_name, state } => {
@@ -145,11 +155,11 @@ impl Advice<'_> {
                     HolderState::NotDue => "not due yet",
                     HolderState::Ready => "ready, but has not started",
                 };
+                ways.push(Way::new(self.runner("inspect", holder), "says why"));
                 let message = format!(
-                    "schedule {schedule} was skipped {} in a row: its key is held by job {holder} {holder_name}, which is \
-                     {state}; {} says why",
-                    counted(*in_row, "time"),
-                    self.runner("inspect", holder)
+                    "{} was skipped {} in a row: its key is held by job {holder} {holder_name}, which is {state}",
+                    self.schedule(schedule),
+                    counted(*in_row, "time")
                 );
                 (message, Some(self.runner("cancel", holder)))
             }
@@ -161,21 +171,23 @@ impl Advice<'_> {
                     Some(at) => format!("last succeeded {}", self.when(*at)),
                     None => format!("has not succeeded since it was applied {}", self.when(*applied_at)),
                 };
-                let message = format!("{name} {last}, and should at least every {}", human_duration(*within));
+                let who = if self.is_below_name { String::new() } else { format!("{name} ") };
+                let message = format!("{who}{last}, and should at least every {}", human_duration(*within));
                 match unfinished {
                     None => {
                         let enqueue = self.place.with_file(file).runner("enqueue", name);
                         (message, Some(enqueue))
                     }
                     Some(id) => {
-                        let more = self.runner("inspect", id);
-                        (format!("{message}; job {id} is unfinished, {more} says more"), None)
+                        ways.push(Way::new(self.runner("inspect", id), "says more"));
+                        (format!("{message}; job {id} is unfinished"), None)
                     }
                 }
             }
-            Problem::CannotStart { schedule, missing } => {
-                (format!("schedule {schedule} cannot start its jobs here: {}", shortened(missing)), None)
-            }
+            Problem::CannotStart { schedule, missing } => (
+                format!("{} cannot start its jobs here: {}", self.schedule(schedule), shortened(missing)),
+                None,
+            ),
             Problem::NoWorker { queue, due, oldest, why } => {
                 let has = if *due == 1 { "has" } else { "have" };
                 let message = format!(
@@ -234,7 +246,7 @@ impl Advice<'_> {
                 let message = format!(
                     "{} of queue {queue}{oldest} waited for {waited}, and nothing of the queue has started for an hour: {}",
                     counted(*due, "due job"),
-                    self.overdue(reason)
+                    self.overdue(reason, &mut ways)
                 );
                 (message, None)
             }
@@ -249,7 +261,8 @@ impl Advice<'_> {
             }
             Problem::PausedSchedule { schedule, passed, until } => {
                 let message = format!(
-                    "schedule {schedule} is paused{}, and its time {} has passed",
+                    "{} is paused{}, and its time {} has passed",
+                    self.schedule(schedule),
                     self.until(*until),
                     self.when(*passed)
                 );
@@ -265,8 +278,9 @@ impl Advice<'_> {
                 );
                 (message, Some(self.runner("resume", "--all")))
             }
-            Problem::Changed { path, change, schedules } => self.changed(path, change, schedules),
-        }
+            Problem::Changed { path, change, schedules } => self.changed(path, change, schedules, &mut ways),
+        };
+        Words { fact, ways, command }
     }
 
     fn until(&self, end: Option<Timestamp>) -> String {
@@ -274,14 +288,13 @@ impl Advice<'_> {
     }
 
     /// Why the due jobs of a queue do not start although a worker takes them.
-    fn overdue(&self, reason: &OverdueReason) -> String {
-        let longest = |running: &Option<LongestRunning>| match running {
+    fn overdue(&self, reason: &OverdueReason, ways: &mut Vec<Way>) -> String {
+        let mut longest = |running: &Option<LongestRunning>| match running {
             None => String::new(),
-            Some(LongestRunning { id, name, since }) => format!(
-                "; job {id} {name} has been running since {} ({} ends it)",
-                self.when(*since),
-                self.runner("cancel", id)
-            ),
+            Some(LongestRunning { id, name, since }) => {
+                ways.push(Way::new(self.runner("cancel", id), "ends it"));
+                format!("; job {id} {name} has been running since {}", self.when(*since))
+            }
         };
         match reason {
             OverdueReason::Limit { max_running, longest: running } => {
@@ -297,12 +310,19 @@ impl Advice<'_> {
                 format!("all {slots} slots of its workers are busy{}", longest(running))
             }
             OverdueReason::Unknown => {
-                format!("its workers do not take it; {} shows them", self.runner("inspect", "workers"))
+                ways.push(Way::new(self.runner("inspect", "workers"), "shows them"));
+                "its workers do not take it".to_owned()
             }
         }
     }
 
-    fn changed(&self, path: &str, change: &FileChange, schedules: &[String]) -> Words {
+    fn changed(
+        &self,
+        path: &str,
+        change: &FileChange,
+        schedules: &[String],
+        ways: &mut Vec<Way>,
+    ) -> (String, Option<String>) {
         let what = named("schedule", schedules);
         let there = self.place.with_file(path);
         let apply = || Some(there.runner("apply", ""));
@@ -323,27 +343,24 @@ impl Advice<'_> {
                 ),
                 apply(),
             ),
-            FileChange::Gone => (
-                format!(
-                    "{path} is gone; what was applied from it goes on: {what}; if it was moved, {} takes it over \
-                     from its new place, and this ends it",
-                    self.place.with_file("PATH").runner("apply", "")
-                ),
-                none(),
-            ),
+            FileChange::Gone => {
+                let command = self.place.with_file("PATH").runner("apply", "");
+                let sentence =
+                    format!("if it was moved, {command} takes it over from its new place, and this ends it");
+                let way = Way::new(command, "takes it over from its new place, if it was moved");
+                ways.push(way.said(sentence));
+                (format!("{path} is gone; what was applied from it goes on: {what}"), none())
+            }
             FileChange::NotRead(why) => (
                 format!(
                     "{path} is not read, because {why}; what was applied from it goes on: {what}; this ends it"
                 ),
                 none(),
             ),
-            FileChange::Unusable => (
-                format!(
-                    "{path} cannot be used now, as {} shows; what was applied from it goes on: {what}",
-                    there.runner("check", "")
-                ),
-                None,
-            ),
+            FileChange::Unusable => {
+                ways.push(Way::new(there.runner("check", ""), "shows why"));
+                (format!("{path} cannot be used now; what was applied from it goes on: {what}"), None)
+            }
         }
     }
 }

@@ -1,45 +1,70 @@
 //! Why nobody starts jobs or fires schedules, and the command that changes it.
 
+use crate::model::Way;
 use crate::place::Place;
 use crate::store::{JobRow, Liveness, NoWorker, WorkerStatus, no_worker};
 
 /// Says why no worker starts the jobs of this queue, and what to do about it; none if one does. Without a queue it is about
 /// schedules, which any worker fires.
 pub fn no_worker_text(queue: Option<&str>, workers: &[WorkerStatus], place: &Place) -> Option<String> {
+    no_worker_and_ways(queue, workers, place).map(sentence)
+}
+
+/// The same in parts: why, and what people can do.
+pub fn no_worker_and_ways(
+    queue: Option<&str>,
+    workers: &[WorkerStatus],
+    place: &Place,
+) -> Option<(String, Vec<Way>)> {
     let why = no_worker(queue, workers)?;
-    let advice = match why {
-        NoWorker::NoneRuns => start_text(place),
-        NoWorker::Suspended(_) => format!("{} lets it go on", command(why, place)),
-        NoWorker::Stopping => format!("{} starts another", command(why, place)),
+    let ways = match why {
+        NoWorker::NoneRuns => start(place).to_vec(),
+        NoWorker::Suspended(_) => vec![Way::new(command(why, place), "lets it go on")],
+        NoWorker::Stopping => vec![Way::new(command(why, place), "starts another")],
     };
-    Some(format!("{}; {advice}", reason(queue, why)))
+    Some((reason(queue, why), ways))
+}
+
+fn sentence((why, ways): (String, Vec<Way>)) -> String {
+    let ways: Vec<String> = ways.into_iter().map(|way| way.sentence).collect();
+    format!("{why}; {}", ways.join(", "))
 }
 
 /// Says why nobody starts a pending job, and what to do about it; none if a worker does, or the `run` that it is for.
 pub fn nobody_text(job: &JobRow, workers: &[WorkerStatus], place: &Place) -> Option<String> {
+    nobody_and_ways(job, workers, place).map(sentence)
+}
+
+/// The same in parts: why, and what people can do.
+pub fn nobody_and_ways(job: &JobRow, workers: &[WorkerStatus], place: &Place) -> Option<(String, Vec<Way>)> {
     let run = workers.iter().find(|worker| Some(worker.row.id) == job.run_worker_id);
     match run.map(|run| (run.liveness, run.row.pid)) {
         Some((Liveness::Alive, _)) => None,
         Some((Liveness::Suspended, pid)) => {
-            let command = continue_command(pid);
-            Some(format!("the run that it is for is suspended; {command} lets it go on"))
+            let way = Way::new(continue_command(pid), "lets it go on");
+            Some(("the run that it is for is suspended".to_owned(), vec![way]))
         }
-        Some((Liveness::Dead | Liveness::OfOriginal, pid)) => Some(format!(
-            "the run that it is for (pid {pid}) died; {} goes on with it, and so does the next run of it",
-            place.runner("work", "")
-        )),
-        None => no_worker_text(Some(&job.definition.queue), workers, place),
+        Some((Liveness::Dead | Liveness::OfOriginal, pid)) => {
+            let way = "goes on with it, and so does the next run of it";
+            let way = Way::new(place.runner("work", ""), way);
+            Some((format!("the run that it is for (pid {pid}) died"), vec![way]))
+        }
+        None => no_worker_and_ways(Some(&job.definition.queue), workers, place),
     }
 }
 
 /// Says that no worker runs, what does not happen therefore, and what starts one.
 pub fn nothing_until_worker(what: &str, place: &Place) -> String {
-    format!("{}, so nothing {what}; {}", reason(None, NoWorker::NoneRuns), start_text(place))
+    let why = format!("{}, so nothing {what}", reason(None, NoWorker::NoneRuns));
+    sentence((why, start(place).to_vec()))
 }
 
 /// What starts a worker where none runs: for now, and for good.
-fn start_text(place: &Place) -> String {
-    format!("{} starts one, {} one for good", place.runner("work", ""), command(NoWorker::NoneRuns, place))
+fn start(place: &Place) -> [Way; 2] {
+    let for_good = command(NoWorker::NoneRuns, place);
+    let sentence = format!("{for_good} one for good");
+    let for_good = Way::new(for_good, "starts one for good").said(sentence);
+    [Way::new(place.runner("work", ""), "starts one"), for_good]
 }
 
 pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {

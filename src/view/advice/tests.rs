@@ -252,7 +252,7 @@ dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it
     runner resolve 8 9
 dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry 9 --force runs it again
     runner resolve 9
-dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; an unfinished job holds its key
+dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; an unfinished job holds its key; runner logs 9 shows more
     runner resolve 9
 dead: 22 jobs of load [eu, us, asia and 19 more] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
     runner retry --dead --name load --error-code EXIT_1
@@ -326,7 +326,7 @@ skipping: schedule nightly was skipped 3 times in a row: its key is held by job 
     runner cancel 2
 stale: nightly has not succeeded since it was applied TIME, and should at least every 1h
     runner enqueue --file '/etc/a b.toml' nightly
-stale: nightly last succeeded TIME, and should at least every 1h; job 5 is unfinished, runner inspect 5 says more
+stale: nightly last succeeded TIME, and should at least every 1h; job 5 is unfinished; runner inspect 5 says more
     -
 no_worker: 1 due job of queue net has waited since TIME: no worker is running for queue net
     runner service install
@@ -346,9 +346,9 @@ no_worker: the time of schedule nightly passed without a run since TIME: no work
     runner service install
 no_worker: the time of schedule nightly passed without a run since TIME: the worker is older than the program that applied it, and has to be restarted
     runner work
-overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: the queue is at its limit, max_running 4; job 4 slow has been running since TIME (runner cancel 4 ends it)
+overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: the queue is at its limit, max_running 4; job 4 slow has been running since TIME; runner cancel 4 ends it
     -
-overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: the only slot of its workers is busy; job 4 slow has been running since TIME (runner cancel 4 ends it)
+overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: the only slot of its workers is busy; job 4 slow has been running since TIME; runner cancel 4 ends it
     -
 overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: its workers do not take it; runner inspect workers shows them
     -
@@ -374,9 +374,41 @@ changed: /etc/a b.toml is gone; what was applied from it goes on: schedules s1, 
     runner apply --file '/etc/a b.toml' --none
 changed: /etc/a b.toml is not read, because it is a FIFO; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; this ends it
     runner apply --file '/etc/a b.toml' --none
-changed: /etc/a b.toml cannot be used now, as runner check --file '/etc/a b.toml' shows; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more
+changed: /etc/a b.toml cannot be used now; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; runner check --file '/etc/a b.toml' shows why
     -
 "#);
+}
+
+#[test]
+fn below_its_name_a_sentence_has_neither_the_name_nor_commands() {
+    let mut below = String::new();
+    for (problem, jobs) in problems() {
+        let is_stuck = matches!(problem, Problem::Stuck(_));
+        let Attention { kind, message, fact, ways, subject, .. } =
+            entry(Found { problem, alarm: true, jobs }, &Place::default());
+        let own = fact.replace("runner retry 1 is what it said", "").replace("a newer runner than", "");
+        assert!(!own.contains("runner "), "{fact}");
+        assert!(subject.is_none_or(|subject| !own.contains(&subject.name)), "{fact}");
+        assert!(ways.iter().all(|way| message.contains(way.purpose.split(',').next().unwrap())), "{message}");
+        if is_stuck {
+            below.extend([kind.as_str(), ": ", &fact, "\n"]);
+        }
+    }
+    insta::assert_snapshot!(below, @"
+stuck: 1 job did not run, because job 7 is dead: 8 report
+stuck: 1 job did not run, because job 7 is dead: 8 report
+stuck: 30 jobs did not run, because job 7 is dead: 8 report, …
+stuck: 30 jobs did not run, because job 7 is dead: 8 report, …
+stuck: job 7 holds back 1 job: 8 report, though job 12, which does the same, has succeeded since
+stuck: job 7 was removed and holds back more than 10000 jobs: 8 report, …
+stuck: 2 jobs did not run, because jobs 19, 18 are dead, resolved or cancelled: 20 report, …
+stuck: more than 10000 jobs did not run, because jobs 19, 18, 17 and 1 more are dead: 20 report, …
+stuck: 2 jobs did not run, because jobs 19, 18, 17 and 1 more are dead, resolved or cancelled: 20 report, …
+stuck: jobs 19, 18, 17 and 1 more hold back 2 jobs: 20 report, …, though one that does the same as each has succeeded since
+stuck: jobs 19, 18, 17 and 1 more hold back more than 10000 jobs: 20 report, …, though one that does the same as each has succeeded since
+stuck: more than 10000 jobs did not run, because jobs 19, 18, 17 and 96 more are dead, resolved or cancelled: 20 report, …
+stuck: jobs 19, 18, 17 and 1 more were removed and hold back 2 jobs: 20 report, …
+");
 }
 
 #[test]

@@ -2,21 +2,46 @@
 
 use std::fmt::Display;
 
+use crate::model::Way;
 use crate::place::Place;
 use crate::store::problem::Count;
 use crate::text::{Timestamp, clock_time, counted};
 
-/// A sentence, and the command that settles what it is about.
-pub(super) type Words = (String, Option<String>);
+/// A sentence, what people can do, and the command that settles what it is about.
+pub(super) struct Words {
+    pub fact: String,
+    pub ways: Vec<Way>,
+    pub command: Option<String>,
+}
+
+impl From<(String, Option<String>)> for Words {
+    fn from((fact, command): (String, Option<String>)) -> Self {
+        Self { fact, ways: Vec::new(), command }
+    }
+}
+
+impl Words {
+    /// One sentence of all but the command that settles it.
+    pub(super) fn sentence(&self) -> String {
+        let ways = self.ways.iter().map(|way| &way.sentence);
+        [&self.fact].into_iter().chain(ways).map(String::as_str).collect::<Vec<_>>().join("; ")
+    }
+}
 
 pub(super) struct Advice<'a> {
     pub place: &'a Place,
     pub now: Timestamp,
+    /// The sentence stands below the name of what it is about, which it leaves out.
+    pub is_below_name: bool,
 }
 
 impl Advice<'_> {
     pub(super) fn runner(&self, verb: &str, arguments: impl Display) -> String {
         self.place.runner(verb, arguments)
+    }
+
+    pub(super) fn schedule(&self, name: &str) -> String {
+        if self.is_below_name { "the schedule".to_owned() } else { format!("schedule {name}") }
     }
 
     pub(super) fn when(&self, at: Timestamp) -> String {

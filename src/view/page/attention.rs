@@ -1,21 +1,21 @@
-//! The section "Needs attention": the list that every view shows, a card for each name, the worst first, with the commands to
-//! type, the kinds of failure, and the last lines of output.
+//! The section "Needs attention": the list that every view shows, a card for each name, the worst first, with the command that
+//! settles it. What else can be typed is folded, with the last lines of output. What a later run made good is one line.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use super::words::{MAX_NAMES, bytes_on_page, command, job_text, when};
+use super::words::{MAX_NAMES, MAX_OPEN, bytes_on_page, command, job_text, more, names_text, when};
 use super::worst::Worst;
 use crate::model::{AttemptOutput, Attention, AttentionKind};
 use crate::place::runner;
-use crate::store::{Death, StoredSchedule};
-use crate::text::{Timestamp, counted, last_lines};
+use crate::store::{Death, Filter, StoredSchedule};
+use crate::text::{Timestamp, counted, last_lines, option};
 use crate::view::text::attention::word;
 
-/// The most entries and kinds of failure of a card.
+/// The most entries of a card, and the most other last words of an entry.
 const MAX_ENTRIES: usize = 5;
-const MAX_KINDS: usize = 5;
 
 /// This many cards show the last lines of output: so many lines, cut after this many characters, and together at most so many.
 pub const MAX_OUTPUTS: usize = 20;
@@ -30,23 +30,13 @@ const MAX_BYTES: usize = 60_000;
 pub struct Card {
     name: Option<String>,
     entries: Vec<Attention>,
-    kinds: Vec<FailureKind>,
-    /// How many of its jobs are dead, of which `kinds` may know only some.
-    deaths: u64,
+    deaths: Vec<Death>,
     /// When the first of several died.
     first_death: Option<Timestamp>,
     /// When its schedule runs it next.
     next_at: Option<Timestamp>,
     /// The attempt that died last, and the end of what it wrote.
     output: Option<((i64, u32), Vec<String>)>,
-}
-
-/// Jobs of a card that died with the same code and the same last words.
-struct FailureKind {
-    error_code: String,
-    last_words: String,
-    jobs: usize,
-    labels: Vec<String>,
 }
 
 /// What a card shows of the deaths of its name.
@@ -64,13 +54,27 @@ impl Card {
         self.name.as_deref()
     }
 
+    fn title(&self) -> &str {
+        let kind = || self.entries.first().map_or("", |entry| word(entry.kind));
+        self.name().unwrap_or_else(kind)
+    }
+
     pub(super) fn is_alarm(&self) -> bool {
         self.entries.iter().any(|entry| entry.alarm)
     }
 
-    /// Whether nothing is left to do but to clear a list.
-    fn has_recovered(&self) -> bool {
-        self.entries.iter().all(|entry| entry.kind == AttentionKind::Recovered)
+    /// How many notes it is: itself, and a line of what later runs made good.
+    pub(super) fn notes(&self) -> usize {
+        usize::from(!self.shown().is_empty()) + usize::from(self.recovered().next().is_some())
+    }
+
+    /// Its entries without those that later runs made good, which have no card.
+    fn shown(&self) -> Vec<&Attention> {
+        self.entries.iter().filter(|entry| entry.kind != AttentionKind::Recovered).collect()
+    }
+
+    fn recovered(&self) -> impl Iterator<Item = &Attention> {
+        self.entries.iter().filter(|entry| entry.kind == AttentionKind::Recovered)
     }
 
     /// The entries about deaths, the last death first.
@@ -88,34 +92,32 @@ impl Card {
 
     /// Adds what is shown of its deaths.
     pub fn add_deaths(&mut self, CardDeaths { first, deaths, output }: CardDeaths) {
-        let (dead, count) = (self.dead(), self.dead_jobs().len());
-        let deaths_of = |entry: &&Attention| entry.subject.as_ref().map(|subject| subject.deaths);
-        self.deaths = dead.iter().filter_map(deaths_of).sum();
+        let count = self.dead_jobs().len();
         // A later run of the first one may have succeeded, which is not what the card is about.
-        let is_mixed = self.entries.iter().any(|entry| entry.kind == AttentionKind::Recovered);
+        let is_mixed = self.recovered().next().is_some();
         self.first_death = first.filter(|_| count > 1 && !is_mixed);
         if let Some((output, Death { job_id, number, .. })) = output.zip(deaths.first()) {
             let stream = if output.stderr.is_empty() { output.stdout } else { output.stderr };
             let lines = shown_lines(last_lines(&stream.bytes, MAX_LINES));
             self.output = (!lines.is_empty()).then_some(((*job_id, *number), lines));
         }
-        for Death { error_code, last_words, label, .. } in deaths {
-            let same =
-                |kind: &&mut FailureKind| kind.error_code == error_code && kind.last_words == last_words;
-            match self.kinds.iter_mut().find(same) {
-                Some(kind) => {
-                    kind.jobs += 1;
-                    kind.labels.extend(label.filter(|label| !kind.labels.contains(label)));
-                }
-                None => self.kinds.push(FailureKind {
-                    error_code,
-                    last_words,
-                    jobs: 1,
-                    labels: label.into_iter().collect(),
-                }),
+        self.deaths = deaths;
+    }
+
+    /// The last words of the jobs of an entry that said something else than the newest, whose words the sentence has; each with the
+    /// number of jobs that said it.
+    fn other_words(&self, entry: &Attention) -> Vec<(usize, &str)> {
+        let mut all: Vec<(usize, &str)> = Vec::new();
+        for Death { last_words, .. } in self.deaths.iter().filter(|death| entry.jobs.contains(&death.job_id))
+        {
+            match all.iter_mut().find(|(_, words)| *words == last_words) {
+                Some((jobs, _)) => *jobs += 1,
+                None => all.push((1, last_words)),
             }
         }
-        self.kinds.sort_by_key(|kind| Reverse(kind.jobs));
+        let mut others: Vec<_> = all.into_iter().skip(1).filter(|(_, words)| !words.is_empty()).collect();
+        others.sort_by_key(|(jobs, _)| Reverse(*jobs));
+        others
     }
 }
 
@@ -134,8 +136,7 @@ pub fn cards(list: &[Attention], schedules: &[StoredSchedule], now: Timestamp) -
                 next_at: schedule.and_then(|row| row.next_at).filter(|at| *at > now),
                 name,
                 entries: vec![entry],
-                kinds: Vec::new(),
-                deaths: 0,
+                deaths: Vec::new(),
                 first_death: None,
                 output: None,
             });
@@ -165,28 +166,59 @@ fn shown_lines(lines: Vec<String>) -> Vec<String> {
     shown
 }
 
-pub(super) fn draw(cards: &[Card], now: Timestamp) -> Markup {
-    let more = cards.len().saturating_sub(MAX_NAMES);
+pub(super) fn draw(cards: &[Card], filter: &Filter, now: Timestamp) -> Markup {
+    let shown: Vec<&Card> = cards.iter().filter(|card| !card.shown().is_empty()).collect();
     let mut room = MAX_BYTES;
     let mut draw_one = |card: &Card| {
-        let whole = draw_card(card, MAX_ENTRIES, &draw_details(card, now));
+        let whole = draw_card(card, MAX_ENTRIES, now);
         let Some(left) = room.checked_sub(whole.0.len()) else {
-            return draw_card(card, 1, &Markup::default());
+            return draw_card(card, 1, now);
         };
         room = left;
         whole
     };
-    let (recovered, others): (Vec<&Card>, Vec<&Card>) =
-        cards.iter().take(MAX_NAMES).partition(|card| card.has_recovered());
+    let (open, folded) = shown.split_at(shown.len().min(MAX_OPEN));
+    let folded = folded.get(..MAX_NAMES - MAX_OPEN).unwrap_or(folded);
     html! {
-        @if !others.is_empty() { ul.notices { @for card in others { (draw_one(card)) } } }
-        @if !recovered.is_empty() {
-            details {
-                summary { (counted(recovered.len(), "name")) " with deaths that a later run made good" }
-                ul.notices { @for card in recovered { (draw_card(card, MAX_ENTRIES, &Markup::default())) } }
+        @if !open.is_empty() { ul.notices { @for card in open { (draw_one(card)) } } }
+        @if !folded.is_empty() {
+            details.folded {
+                summary { (folded.len()) " more: " (names_text(folded.iter().map(|card| card.title()))) }
+                ul.notices { @for card in folded { (draw_one(card)) } }
             }
         }
-        @if more > 0 { p.note { (more) " more: " code { (runner("doctor", "--strict")) } } }
+        (more(shown.len().saturating_sub(MAX_NAMES), "more card", &runner("doctor", "--strict")))
+        (draw_recovered(cards, filter))
+    }
+}
+
+/// What later runs made good: a line for each name, and what clears the list.
+fn draw_recovered(cards: &[Card], filter: &Filter) -> Markup {
+    let names: Vec<&Card> = cards.iter().filter(|card| card.recovered().next().is_some()).collect();
+    // No option of `resolve` selects a queue.
+    let options = [("--name", &filter.name), ("--label", &filter.label)];
+    let options = options.into_iter().filter_map(|(flag, value)| Some(option(flag, value.as_ref()?)));
+    let words = ["--dead --recovered".to_owned()].into_iter().chain(options).collect::<Vec<_>>();
+    let resolve_all = filter.queue.is_none().then(|| runner("resolve", words.join(" ")));
+    html! {
+        @if !names.is_empty() {
+            details {
+                summary { (counted(names.len(), "name")) " with deaths that a later run made good" }
+                @if let Some(line) = &resolve_all { p.note { "This clears the list:" } (command(line)) }
+                ul.recovered {
+                    @for card in names.iter().take(MAX_NAMES) {
+                        @for entry in card.recovered().take(MAX_ENTRIES) {
+                            li {
+                                @if let Some(name) = &card.name { b { (job_text(name)) } " " }
+                                (job_text(&entry.fact))
+                                @if let Some(line) = entry.command.as_ref().filter(|_| resolve_all.is_none()) { (command(line)) }
+                            }
+                        }
+                    }
+                }
+                p.note { "All that are dead:" } (command(&runner("inspect", "dead")))
+            }
+        }
     }
 }
 
@@ -202,60 +234,69 @@ fn times(card: &Card, now: Timestamp) -> Option<Markup> {
     })
 }
 
-fn draw_card(card: &Card, max_entries: usize, details: &Markup) -> Markup {
-    let more = card.entries.len().saturating_sub(max_entries);
+/// A card with as many of its entries, and with what is folded if that is more than one.
+fn draw_card(card: &Card, max_entries: usize, now: Timestamp) -> Markup {
+    let entries = card.shown();
+    let left_out = entries.len().saturating_sub(max_entries);
     html! {
         li.minor[!card.is_alarm()] {
-            @match (&card.name, card.entries.first()) {
-                (Some(name), _) => h3 { (job_text(name)) },
-                (None, Some(entry)) => h3 { (word(entry.kind)) },
-                (None, None) => {}
-            }
-            @for (index, entry) in card.entries.iter().take(max_entries).enumerate() {
+            h3 { (job_text(card.title())) }
+            @for (index, entry) in entries.iter().take(max_entries).enumerate() {
                 p {
                     @if card.name.is_some() { b.kind.bad[entry.alarm] { (word(entry.kind)) } " " }
-                    (job_text(&entry.message))
+                    (job_text(&entry.fact))
                 }
+                @if max_entries > 1 { (draw_other_words(card, entry)) }
                 // Neighbours that one command settles share it, below the last of them.
                 @if let Some(line) = &entry.command
-                    && card.entries.get(index + 1).is_none_or(|next| index + 1 == max_entries || next.command != entry.command)
+                    && entries.get(index + 1).is_none_or(|next| index + 1 == max_entries || next.command != entry.command)
                 {
                     (command(line))
                 }
             }
-            @if more > 0 { p.note { (more) " more: " code { (runner("doctor", "--strict")) } } }
-            (details)
+            (more(left_out, "more thing", &runner("doctor", "--strict")))
+            @if max_entries > 1 {
+                @if let Some(times) = times(card, now) { p.note { (times) } }
+                (draw_fold(card, &entries))
+            }
         }
     }
 }
 
-fn draw_details(card: &Card, now: Timestamp) -> Markup {
+/// What other jobs of the entry said last.
+fn draw_other_words(card: &Card, entry: &Attention) -> Markup {
+    let others = card.other_words(entry);
+    let left_out = others.len().saturating_sub(MAX_ENTRIES);
     html! {
-        @if let Some(times) = times(card, now) { p.note { (times) } }
-        @if card.kinds.len() > 1 { (draw_kinds(&card.kinds, card.deaths)) }
-        @if let Some(((job, number), lines)) = &card.output {
+        @if !others.is_empty() {
+            ul.kinds {
+                @for (jobs, words) in others.iter().take(MAX_ENTRIES) { li { (counted(*jobs, "job")) ": " (job_text(words)) } }
+                @if left_out > 0 { li.note { (counted(left_out, "more kind")) " of last words" } }
+            }
+        }
+    }
+}
+
+/// The last lines of output, and what else can be typed.
+fn draw_fold(card: &Card, entries: &[&Attention]) -> Markup {
+    let mut known: BTreeSet<&str> = entries.iter().filter_map(|entry| entry.command.as_deref()).collect();
+    let ways = entries.iter().take(MAX_ENTRIES).flat_map(|entry| &entry.ways);
+    let ways: Vec<_> = ways.filter(|way| known.insert(&way.command)).collect();
+    let summary = match (&card.output, ways.is_empty()) {
+        (Some(_), false) => "The last lines, and other commands",
+        (Some(_), true) => "The last lines",
+        (None, _) => "Other commands",
+    };
+    html! {
+        @if card.output.is_some() || !ways.is_empty() {
             details {
-                summary { "The last lines of " (job) "." (number) }
-                pre.output { @for line in lines { (line) "\n" } }
-            }
-        }
-    }
-}
-
-fn draw_kinds(kinds: &[FailureKind], deaths: u64) -> Markup {
-    let more = kinds.len().saturating_sub(MAX_KINDS);
-    html! {
-        @let known: usize = kinds.iter().map(|kind| kind.jobs).sum();
-        ul.kinds {
-            @if (known as u64) < deaths { li.note { "Of " (known) " of the " (deaths) " jobs:" } }
-            @for kind in kinds.iter().take(MAX_KINDS) {
-                li {
-                    span.at { (counted(kind.jobs, "job")) } " " span.code { (job_text(&kind.error_code)) }
-                    @if !kind.last_words.is_empty() { " " (job_text(&kind.last_words)) }
-                    @if !kind.labels.is_empty() { small { " " (job_text(&kind.labels.join(", "))) } }
+                summary { (summary) }
+                @if let Some(((job, number), lines)) = &card.output {
+                    p.note { "Of " (job) "." (number) ":" }
+                    pre.output { @for line in lines { (line) "\n" } }
                 }
+                @for way in ways { p.note { (way.purpose) ":" } (command(&way.command)) }
             }
-            @if more > 0 { li.note { (counted(more, "more kind")) " of failure" } }
         }
     }
 }

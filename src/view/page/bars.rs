@@ -1,7 +1,8 @@
 //! The geometry of pictures: which bars stand for which attempts, and how a bar is split.
 //!
 //! The axis is divided into cells. A bar is a run of cells with the same attempts in them, so no attempt is drawn over another
-//! one, and a bar that stands for several is split in proportion: its share of red is its share of failures.
+//! one, and a bar that stands for several is split in proportion: its share of red is its share of failures. It is as wide as the time
+//! in which one of them ran. Where that is too narrow to be seen it is a tick, whose width says nothing.
 
 use std::fmt::Write;
 
@@ -14,6 +15,9 @@ pub(super) const HEIGHT: i64 = 100;
 
 /// The space between two bars.
 const GAP: i64 = 8;
+
+/// A bar that is narrower has a tick, which is this wide on a telephone.
+const TICK: i64 = 60;
 
 /// How an attempt went, as its colour shows it, from the top of a bar to its bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,13 +94,20 @@ pub(super) fn bars(spans: &[AttemptSpan], cell: i64) -> Vec<TimelineBar> {
         }
     }
     for bar in &mut bars {
-        // A bar of one attempt begins and ends where that does, but is never narrower than a cell.
-        if let [only] = bar.attempts.as_slice()
-            && let Some(span) = spans.get(*only)
-        {
-            let from = span.from.clamp(bar.from, bar.to - cell);
-            (bar.from, bar.to) = (from, span.to.clamp(from + cell, bar.to));
+        let clip = |x: i64| x.clamp(bar.from, bar.to);
+        let mut within: Vec<(i64, i64)> = bar
+            .attempts
+            .iter()
+            .filter_map(|index| spans.get(*index))
+            .map(|span| (clip(span.from), clip(span.to)))
+            .collect();
+        within.sort_unstable();
+        let (from, mut end, mut busy) = (within.first().map_or(bar.from, |(from, _)| *from), i64::MIN, 0);
+        for (from, to) in within {
+            busy += (to - from.max(end)).max(0);
+            end = end.max(to);
         }
+        (bar.from, bar.to) = (from, from + busy);
     }
     bars
 }
@@ -124,26 +135,38 @@ pub(super) fn count(kinds: impl Iterator<Item = Kind>) -> [usize; 4] {
     numbers
 }
 
-/// The outlines of split bars, a path for each kind.
+/// The outlines of split bars, and the ticks of narrow ones: for each kind a path.
 #[derive(Default)]
-pub(super) struct Paths([String; 4]);
+pub(super) struct Paths {
+    bars: [String; 4],
+    ticks: [String; 4],
+}
 
 impl Paths {
     /// Adds a bar that is split in proportion to these numbers.
     pub(super) fn add(&mut self, from: i64, to: i64, numbers: [usize; 4]) {
+        let is_tick = to - from < TICK;
+        let paths = if is_tick { &mut self.ticks } else { &mut self.bars };
         let (mut top, width) = (0, (to - from - GAP).max(1));
-        for (path, part) in self.0.iter_mut().zip(split(HEIGHT, numbers)) {
-            if part > 0 {
+        for (path, part) in paths.iter_mut().zip(split(HEIGHT, numbers)) {
+            if part > 0 && is_tick {
+                let _ = write!(path, "M{from} {top}v{part}");
+            } else if part > 0 {
                 let _ = write!(path, "M{from} {top}h{width}v{part}h-{width}");
             }
             top += part;
         }
     }
 
-    /// The paths that have anything, with their classes.
-    pub(super) fn drawn(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let all = Kind::ALL.iter().zip(&self.0);
-        all.filter(|(_, path)| !path.is_empty()).map(|(kind, path)| (kind.class(), path.as_str()))
+    /// The paths that have anything, with their classes, failures last: a tick of them may lie above another one.
+    pub(super) fn drawn(&self) -> impl Iterator<Item = (String, &str)> {
+        let of = |suffix: &'static str, paths| {
+            let kinds = Kind::ALL.iter().zip(paths).rev();
+            kinds.map(move |(kind, path): (&Kind, &String)| {
+                (format!("{}{suffix}", kind.class()), path.as_str())
+            })
+        };
+        of("", &self.bars).chain(of(" t", &self.ticks)).filter(|(_, path)| !path.is_empty())
     }
 }
 
@@ -175,17 +198,29 @@ mod tests {
     fn a_job_that_recovered_shows_both_attempts() {
         let spans = [span(1_010, 1_012), span(1_020, 1_030)];
         let [bar] = bars(&spans, 50).try_into().unwrap();
-        assert_eq!(bar, TimelineBar { from: 1_000, to: 1_050, attempts: vec![0, 1] });
+        assert_eq!(bar, TimelineBar { from: 1_010, to: 1_022, attempts: vec![0, 1] });
         let mut paths = Paths::default();
-        paths.add(bar.from, bar.to, count([Kind::Failed, Kind::Succeeded].into_iter()));
-        let paths: Vec<_> = paths.drawn().collect();
-        assert_eq!(paths, [("f", "M1000 0h42v50h-42"), ("o", "M1000 50h42v50h-42")]);
+        let numbers = count([Kind::Failed, Kind::Succeeded].into_iter());
+        paths.add(bar.from, bar.to, numbers);
+        paths.add(2_000, 2_250, numbers);
+        let paths: Vec<_> = paths.drawn().map(|(class, path)| format!("{class}: {path}")).collect();
+        let bars = ["o: M2000 50h242v50h-242", "f: M2000 0h242v50h-242"];
+        assert_eq!(paths, [bars[0], bars[1], "o t: M1010 50v50", "f t: M1010 0v50"]);
+    }
+
+    #[test]
+    fn a_bar_is_as_wide_as_the_time_in_which_something_ran() {
+        // Of a day, 36 minutes, and 5 milliseconds.
+        assert_eq!(drawn(&[span(1_000, 1_250), span(5_000, 5_000)]), [(1_000, 1_250, 1), (5_000, 5_000, 1)]);
+        // Two short ones within a cell do not fill it. What they share counts once.
+        assert_eq!(bars(&[span(1_010, 1_020), span(1_200, 1_210)], 250)[0].to, 1_030);
+        assert_eq!(bars(&[span(1_010, 1_020), span(1_015, 1_030)], 250)[0].to, 1_030);
     }
 
     #[test]
     fn an_attempt_by_itself_is_drawn_where_it_was_and_a_later_one_beside_it() {
         assert_eq!(drawn(&[span(1_010, 1_330)]), [(1_010, 1_330, 1)]);
-        assert_eq!(drawn(&[span(9_999, 9_999)]), [(9_950, 10_000, 1)]);
+        assert_eq!(drawn(&[span(9_999, 9_999)]), [(9_999, 9_999, 1)]);
         let later = [span(1_000, 1_300), span(1_200, 1_500)];
         assert_eq!(drawn(&later), [(1_000, 1_200, 1), (1_200, 1_300, 2), (1_300, 1_500, 1)]);
     }
@@ -203,7 +238,7 @@ mod tests {
             for index in 0..spans.len() {
                 prop_assert!(bars.iter().any(|bar| bar.attempts.contains(&index)));
             }
-            prop_assert!(bars.iter().all(|bar| bar.from >= 0 && bar.to <= UNITS && bar.to - bar.from >= 50));
+            prop_assert!(bars.iter().all(|bar| bar.from >= 0 && bar.to <= UNITS && bar.from <= bar.to));
         }
     }
 }

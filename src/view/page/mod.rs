@@ -28,12 +28,11 @@ pub use self::waiting::{MAX_ROWS, UnfinishedRow, UnfinishedSection};
 pub use self::words::MAX_NAMES;
 use self::words::{command, job_text, when, zone};
 use self::worst::Worst;
-use crate::model::{Attention, Outcome};
+use crate::model::{Attention, Outcome, Way};
 use crate::place::{Place, runner};
 use crate::store::{Filter, NameStats, Stage, Stats, TimelineAttempt, WorkerStatus};
 use crate::text::{Millis, Timestamp, counted, day_name};
-use crate::view::advice::no_worker_text;
-use crate::view::text::attention::headline;
+use crate::view::advice::no_worker_and_ways;
 
 /// The period without `--since`.
 const PERIOD: Millis = Millis::from_secs(24 * 60 * 60);
@@ -99,8 +98,8 @@ fn markup(page: &Page) -> Markup {
     let (since, until) = period(&page.filter, now);
     let axis = timeline_axis(page, Axis { since, until });
     let worst = Worst::of(&page.attention);
-    let no_worker = no_worker_text(None, &page.workers, Place::of_this_call());
-    let no_worker = no_worker.as_deref();
+    let no_worker = no_worker_and_ways(None, &page.workers, Place::of_this_call());
+    let no_worker = no_worker.as_ref();
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -115,14 +114,14 @@ fn markup(page: &Page) -> Markup {
             body {
                 header {
                     p.quiet { (scope(page).join(" · ")) }
-                    h1 { (verdict(page, no_worker)) }
-                    p { (when(since, now)) " – " (when(until, now)) " · times are " span.at { (zone(now)) } }
+                    h1 { (verdict(page, no_worker.is_some())) }
+                    p.period { (when(since, now)) " – " (when(until, now)) " · times are " span.at { (zone(now)) } }
                     (workers(page, no_worker))
                     (tiles(page))
                 }
                 main {
                     @if !page.cards.is_empty() {
-                        section { h2 { "Needs attention" } (attention::draw(&page.cards, now)) }
+                        section { h2 { "Needs attention" } (attention::draw(&page.cards, &page.filter, now)) }
                     }
                     @if !page.unfinished.is_empty() {
                         section { h2 { "Now" } (waiting::draw(&page.unfinished, &page.workers, now)) }
@@ -153,28 +152,32 @@ fn title(page: &Page, until: Timestamp) -> String {
 }
 
 /// The headline of the page.
-fn verdict(page: &Page, no_worker: Option<&str>) -> String {
+fn verdict(page: &Page, no_worker: bool) -> String {
     let has_plans = !page.unfinished.is_empty() || !page.schedules.is_empty();
     let nothing_ran = page.attempts.iter().all(|attempt| attempt.stage == Stage::Due);
     // As many as there are cards, which have all entries of a name.
-    match (page.cards.iter().filter(|card| card.is_alarm()).count(), headline(&page.attention)) {
+    let notes = page.cards.iter().map(Card::notes).sum::<usize>();
+    match (page.cards.iter().filter(|card| card.is_alarm()).count(), notes) {
         _ if !page.has_database => "There is no database yet".to_owned(),
         (1, _) => "One thing needs attention".to_owned(),
         (alarms @ 2.., _) => format!("{alarms} things need attention"),
-        (0, Some(needs)) => needs[..1].to_uppercase() + &needs[1..],
-        (0, None) if has_plans && no_worker.is_some() => "No worker is running".to_owned(),
-        (0, None) if nothing_ran => "Nothing ran, and nothing needs attention".to_owned(),
-        (0, None) => "All is well".to_owned(),
+        (0, notes @ 1..) => format!("No alarm, {}", counted(notes, "note")),
+        (0, 0) if has_plans && no_worker => "No worker is running".to_owned(),
+        (0, 0) if nothing_ran => "Nothing ran, and nothing needs attention".to_owned(),
+        (0, 0) => "All is well".to_owned(),
     }
 }
 
 /// Whether a worker is running, and what starts one where something waits for it.
-fn workers(page: &Page, no_worker: Option<&str>) -> Markup {
+fn workers(page: &Page, no_worker: Option<&(String, Vec<Way>)>) -> Markup {
     let alive = page.workers.iter().filter(|worker| worker.is_living_worker()).count();
     html! {
         @match no_worker {
             _ if !page.has_database => { p { "Nothing was enqueued yet. This makes the database:" } (command(&runner("enqueue", "-- echo hello"))) }
-            Some(why) => p { (job_text(&(why[..1].to_uppercase() + &why[1..]))) },
+            Some((why, ways)) => {
+                p { (job_text(&(why[..1].to_uppercase() + &why[1..]))) }
+                @for way in ways { p.note { (way.purpose) ":" } (command(&way.command)) }
+            }
             None if alive == 1 => p { "A worker is running" },
             None => p { (counted(alive, "worker")) " are running" },
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::words::{MAX_NAMES, job_text, span, table, when};
+use super::words::{MAX_NAMES, MAX_OPEN, job_text, more, span, when, whole_table};
 use super::worst::Worst;
 use crate::model::{MemoryPeak, Outcome};
 use crate::place::runner;
@@ -25,7 +25,7 @@ pub(super) fn draw(stats: &Stats, attempts: &[TimelineAttempt], worst: &Worst, n
     }
     let mut rows: Vec<_> = stats.iter().collect();
     rows.sort_by_key(|(name, stats)| Reverse((worst.rank(name), stats.dead, stats.jobs(), stats.attempts)));
-    let more = rows.len().saturating_sub(MAX_NAMES);
+    let left_out = rows.len().saturating_sub(MAX_NAMES);
     rows.truncate(MAX_NAMES);
     let row = |(name, stats): (&String, &NameStats)| {
         let is_slow = successes.get(name.as_str()).is_some_and(|spans| is_slow(spans));
@@ -56,8 +56,13 @@ pub(super) fn draw(stats: &Stats, attempts: &[TimelineAttempt], worst: &Worst, n
         ("last failure", "wide"),
     ];
     html! {
-        (table(&heads, &rows))
-        @if more > 0 { p.note { (counted(more, "more name")) ": " code { (runner("inspect", "stats")) } } }
+        // A long table is folded: what went wrong stands above, too.
+        @if rows.len() > MAX_OPEN {
+            details.folded { summary { (counted(rows.len(), "name")) } (whole_table(&heads, &rows)) }
+        } @else {
+            (whole_table(&heads, &rows))
+        }
+        (more(left_out, "more name", &runner("inspect", "stats")))
     }
 }
 

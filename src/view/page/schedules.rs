@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::axis::days;
 use super::bars::{HEIGHT, Paths};
-use super::words::{job_text, table, when};
+use super::words::{job_text, more, table, when};
 use super::worst::Worst;
 use crate::place::runner;
 use crate::store::{DayCounts, ScheduledDays, StoredSchedule};
@@ -71,7 +71,7 @@ impl WeekOfSchedules {
         let rows: Vec<_> = self.rows.iter().map(row).collect();
         html! {
             (table(&heads, &rows))
-            @if self.more > 0 { p.note { (counted(self.more, "more schedule")) ": " code { (runner("inspect", "schedules")) } } }
+            (more(self.more, "more schedule", &runner("inspect", "schedules")))
         }
     }
 

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use super::axis::{Axis, UNITS};
 use super::bars::{self, AttemptSpan, HEIGHT, Kind, Paths, TimelineBar};
-use super::words::{MAX_NAMES, command, job_text, span};
+use super::words::{MAX_NAMES, MAX_OPEN, command, job_text, more, names_text, span};
 use super::worst::Worst;
 use crate::place::runner;
 use crate::store::{Stage, TimelineAttempt};
@@ -45,6 +45,11 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
     let jobs = jobs.collect::<BTreeSet<_>>().len();
     let mut rows: Vec<_> = names.into_iter().collect();
     rows.sort_by_key(|(name, row)| Reverse((worst.rank(name), row.failures, row.attempts.len())));
+    let all_attempts: Vec<_> = rows.iter().flat_map(|(_, row)| row.attempts.iter().copied()).collect();
+    let (mut rows, plain): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(_, row)| !row.only_succeeded());
+    // Beside others nobody needs them. Where all went well, they are what there is to see.
+    let (plain, folded) = if rows.is_empty() { (plain, Vec::new()) } else { (Vec::new(), plain) };
+    rows.extend(plain);
     let left_out = rows.len().saturating_sub(MAX_NAMES);
     rows.truncate(MAX_NAMES);
     let count = |bars: &[Vec<TimelineBar>]| bars.iter().map(Vec::len).sum::<usize>();
@@ -57,36 +62,58 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
     }
     let ticks = axis.ticks();
     let now_x = now_x(axis, now);
+    let lanes: Vec<Markup> = rows
+        .iter()
+        .zip(&bars)
+        .map(|((name, row), bars)| html! {
+            tr role="row" {
+                th role="rowheader" scope="row" { (job_text(name)) " " small .bad[row.failures > 0 && worst.is_alarming(name)] { (row.summary()) } }
+                td role="cell" { (row.picture(name, bars, axis, &ticks, now_x)) }
+            }
+        })
+        .collect();
+    let (open, folded_lanes) = lanes.split_at(lanes.len().min(MAX_OPEN));
+    let table = |lanes: &[Markup]| {
+        html! {
+            table.lines role="table" { (head(&ticks, now_x)) tbody role="rowgroup" { @for lane in lanes { (lane) } } }
+        }
+    };
     html! {
-        (legend())
+        (legend(&rows))
         p.note {
             @if jobs > MAX_JOBS { "These are " (counted(jobs, "job")) ", drawn folded by name. " }
-            "A bar that stands for several attempts is split in proportion to how they went."
+            "A bar of several attempts is split as they went. A thin line is shorter than it can be drawn."
         }
-        table.lines role="table" {
-            (head(&ticks, now_x))
-            tbody role="rowgroup" {
-                @for ((name, row), bars) in rows.iter().zip(&bars) {
-                    tr role="row" {
-                        th role="rowheader" scope="row" { (job_text(name)) " " small .bad[row.failures > 0 && worst.is_alarming(name)] { (row.summary()) } }
-                        td role="cell" { (row.picture(name, bars, axis, &ticks, now_x)) }
-                    }
-                }
-            }
+        (table(open))
+        @if !folded_lanes.is_empty() {
+            details.folded { summary { (counted(folded_lanes.len(), "more name")) } (table(folded_lanes)) }
         }
-        @if left_out > 0 {
-            p.note { (counted(left_out, "more name")) " with fewer failures and attempts left out; " code { "--name" } " shows one." }
-        }
-        (facts(&rows, jobs > MAX_JOBS))
+        (more(left_out, "more name", &runner("inspect", "stats")))
+        (only_succeeded(&folded))
+        (facts(&all_attempts, jobs > MAX_JOBS))
     }
 }
 
-/// Explains the colours.
-fn legend() -> Markup {
+/// Names of which nothing else is to be told than that they succeeded.
+fn only_succeeded(rows: &[(&str, NameRow)]) -> Markup {
+    html! {
+        @if !rows.is_empty() {
+            p.note { (counted(rows.len(), "name")) " only succeeded: " (names_text(rows.iter().map(|(name, _)| *name))) }
+            (command(&runner("inspect", "stats")))
+        }
+    }
+}
+
+/// Explains the colours that are there.
+fn legend(rows: &[(&str, NameRow)]) -> Markup {
+    let mut attempts = rows.iter().flat_map(|(_, row)| &row.attempts);
+    let has =
+        |known: Kind| rows.iter().flat_map(|(_, row)| &row.attempts).any(|attempt| kind(attempt) == known);
     html! {
         p.legend {
-            @for kind in Kind::ALL { (key(kind.class(), kind.word())) }
-            (key("w", "waited")) (key("r", "waits for a retry"))
+            @for kind in Kind::ALL { @if has(kind) { (key(kind.class(), kind.word())) } }
+            (key("w", "waited"))
+            @if attempts.any(|attempt| attempt.retry_at.is_some()) { (key("r", "waits for a retry")) }
         }
     }
 }
@@ -146,6 +173,11 @@ impl<'a> NameRow<'a> {
         self.waits_since = self.waits_since.into_iter().chain([due]).min();
     }
 
+    fn only_succeeded(&self) -> bool {
+        let succeeded = |attempt: &&TimelineAttempt| kind(attempt) == Kind::Succeeded;
+        self.waiting == 0 && self.attempts.iter().all(succeeded)
+    }
+
     /// The jobs of which an attempt failed and a later one succeeded.
     fn recovered(&self) -> usize {
         let of = |kind| {
@@ -159,7 +191,7 @@ impl<'a> NameRow<'a> {
         let parts = [
             (self.attempts.len(), counted(self.attempts.len(), "attempt")),
             (self.failures, format!("{} failed", self.failures)),
-            (self.recovered(), format!("{} recovered", counted(self.recovered(), "job"))),
+            (self.recovered(), format!("{} recovered", self.recovered())),
             (self.waiting, format!("{} waiting", self.waiting)),
         ];
         let parts = parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, part)| part);
@@ -264,14 +296,13 @@ fn began(attempt: &TimelineAttempt) -> Option<Timestamp> {
 
 /// The facts of the picture as a table: failures before others, the newest first, as many as there is
 /// room for.
-fn facts(rows: &[(&str, NameRow)], is_folded: bool) -> Markup {
-    let all = rows.iter().flat_map(|(_, row)| row.attempts.iter().copied());
+fn facts(all: &[&TimelineAttempt], is_folded: bool) -> Markup {
     let mut shown: Vec<_> =
-        all.clone().filter(|attempt| !is_folded || kind(attempt) == Kind::Failed).collect();
+        all.iter().copied().filter(|attempt| !is_folded || kind(attempt) == Kind::Failed).collect();
     shown.sort_by_key(|attempt| Reverse((kind(attempt) == Kind::Failed, began(attempt))));
     shown.truncate(MAX_FACTS);
     shown.sort_by_key(|attempt| Reverse((began(attempt), attempt.job_id, attempt.number)));
-    let more = all.count() - shown.len();
+    let left_out = all.len() - shown.len();
     html! {
         details {
             summary { "The same as a table" }
@@ -290,7 +321,7 @@ fn facts(rows: &[(&str, NameRow)], is_folded: bool) -> Markup {
                     }
                 }
             }
-            @if more > 0 { p.note { (counted(more, "more attempt")) " left out:" } (command(&runner("inspect", "attempts"))) }
+            (more(left_out, "more attempt", &runner("inspect", "attempts")))
         }
     }
 }

@@ -3,11 +3,18 @@
 use maud::{Markup, html};
 
 use crate::text::{
-    Millis, Timestamp, day_time, human_duration, is_safe, local_offset, rfc3339_with_offset, safe_line,
+    Millis, Timestamp, counted, day_time, human_duration, is_safe, local_offset, rfc3339_with_offset,
+    safe_line,
 };
 
 /// The most names in a section of the page.
 pub const MAX_NAMES: usize = 50;
+
+/// This many cards, lanes or rows of a section stand open. The others are folded, so that all sections are near on a telephone.
+pub(super) const MAX_OPEN: usize = 10;
+
+/// The most names in a sentence.
+const MAX_NAMED: usize = 10;
 
 /// Text from a job is cut after this many characters, or this many bytes as the page has them.
 const MAX_TEXT: usize = 400;
@@ -60,21 +67,57 @@ pub(super) fn span(span: Option<Millis>) -> String {
     span.map(human_duration).unwrap_or_default()
 }
 
-/// A command to type. Because people paste it, it is left out if a path in it has characters that do not show themselves.
+/// A command to type, on a line of its own. Because people paste it, it is left out if a path in it has characters that do not show
+/// themselves. A browser would break `--dead` after a hyphen, so such words are elements.
 pub(super) fn command(line: &str) -> Markup {
-    html! { @if line.chars().all(is_safe) { pre.type { code { (line) } } } }
+    html! {
+        @if line.chars().all(is_safe) {
+            pre.type { code {
+                @for (index, word) in line.split(' ').enumerate() {
+                    @if index > 0 { " " }
+                    @if word.contains('-') { i { (word) } } @else { (word) }
+                }
+            } }
+        }
+    }
+}
+
+/// `a, b and 3 more`, at most so many.
+pub(super) fn names_text<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let left_out = names.len().saturating_sub(MAX_NAMED);
+    let text = names.take(MAX_NAMED).map(job_text).collect::<Vec<_>>().join(", ");
+    if left_out == 0 { text } else { format!("{text} and {left_out} more") }
+}
+
+/// Says how many are left out, and which command has them.
+pub(super) fn more(left_out: usize, what: &str, line: &str) -> Markup {
+    html! { @if left_out > 0 { p.note { (counted(left_out, what)) ":" } (command(line)) } }
 }
 
 /// The heading of a column, and the class of its cells.
 pub(super) type Head = (&'static str, &'static str);
 
-/// A table whose first cells name their rows. On a narrow screen each row is a block, which takes the roles from its elements,
-/// so they are told besides.
+/// A table whose first cells name their rows. A column without anything in it is left out. On a narrow screen each row is a block,
+/// which takes the roles from its elements, so they are told besides. Rows after the first are folded.
 pub(super) fn table(heads: &[Head], rows: &[Vec<Markup>]) -> Markup {
+    let (open, folded) = rows.split_at(rows.len().min(MAX_OPEN));
+    html! {
+        (whole_table(heads, open))
+        @if !folded.is_empty() {
+            details.folded { summary { (folded.len()) " more" } (whole_table(heads, folded)) }
+        }
+    }
+}
+
+pub(super) fn whole_table(heads: &[Head], rows: &[Vec<Markup>]) -> Markup {
+    let has_cells =
+        |index: usize| rows.iter().any(|row| row.get(index).is_some_and(|cell| !cell.0.is_empty()));
     html! {
         table role="table" {
             thead role="rowgroup" { tr role="row" {
-                @for (word, class) in heads { th role="columnheader" scope="col" class=(class) { (word) } }
+                @for (index, (word, class)) in heads.iter().enumerate() {
+                    @if has_cells(index) { th role="columnheader" scope="col" class=(class) { (word) } }
+                }
             } }
             tbody role="rowgroup" {
                 @for row in rows {
@@ -82,7 +125,7 @@ pub(super) fn table(heads: &[Head], rows: &[Vec<Markup>]) -> Markup {
                         @for (index, (cell, (word, class))) in row.iter().zip(heads).enumerate() {
                             @if index == 0 {
                                 th role="rowheader" scope="row" { (cell) }
-                            } @else {
+                            } @else if has_cells(index) {
                                 td role="cell" class=(class) data-head=(word) { (cell) }
                             }
                         }

@@ -9,6 +9,8 @@ use crate::store::{
 use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
 use crate::view::advice;
 
+const ASKED_TO_END: &str = "it has been asked to end, and will be cancelled";
+
 /// The worker that runs this job.
 pub fn worker_of<'a>(job: &JobRow, workers: &'a [WorkerStatus]) -> Option<&'a WorkerStatus> {
     workers.iter().find(|worker| job.worker_id.as_ref() == Some(&worker.row.name))
@@ -34,6 +36,27 @@ pub fn status_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Ve
             lines
         }
     }
+}
+
+/// Says what keeps an unfinished job, or how its worker is, without what people can do about it.
+pub fn obstacle_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Option<String> {
+    if job.state == JobState::Running {
+        let trouble = worker_trouble(job, workers).map(|(what, _)| what);
+        let is_asked = job.cancel_requested_at.is_some();
+        return if is_asked { Some(and(ASKED_TO_END, trouble)) } else { trouble };
+    }
+    if job.phase == Some(Phase::Blocked) {
+        return Some(format!("waits for {}", dependencies_text(job).as_deref().unwrap_or("other jobs")));
+    }
+    let paused = paused(job, now).map(|(what, _)| what);
+    let nobody = || Some(advice::nobody_and_ways(job, workers, Place::of_this_call())?.0);
+    let limit = || limit_text(job, now).filter(|_| job.phase == Some(Phase::Ready));
+    paused.or_else(nobody).or_else(limit)
+}
+
+/// Both as one sentence.
+fn and(one: &str, other: Option<String>) -> String {
+    other.map_or_else(|| one.to_owned(), |other| format!("{one}; {other}"))
 }
 
 /// Says what happens to an unfinished job when it expires; none if nothing does.
@@ -177,18 +200,21 @@ pub fn long_wait_text(
 
 /// Says that the queue of a job or everything is paused.
 fn paused_text(job: &JobRow, now: Timestamp) -> Option<String> {
+    paused(job, now).map(|(what, way)| and(&what, Some(way)))
+}
+
+/// What is paused, and what ends that.
+fn paused(job: &JobRow, now: Timestamp) -> Option<(String, String)> {
     let queue = &job.definition.queue;
     match job.block_reason? {
-        BlockReason::AllPaused(pause) => Some(format!(
-            "everything is paused{}; {} ends that",
-            until_text(pause, now),
-            runner("resume", "--all")
-        )),
-        BlockReason::Paused(pause) => Some(format!(
-            "queue {queue} is paused{}; {} opens it",
-            until_text(pause, now),
-            runner("resume", queue)
-        )),
+        BlockReason::AllPaused(pause) => {
+            let way = format!("{} ends that", runner("resume", "--all"));
+            Some((format!("everything is paused{}", until_text(pause, now)), way))
+        }
+        BlockReason::Paused(pause) => {
+            let way = format!("{} opens it", runner("resume", queue));
+            Some((format!("queue {queue} is paused{}", until_text(pause, now)), way))
+        }
         BlockReason::Full(_) | BlockReason::Paced(..) => None,
     }
 }
@@ -259,7 +285,7 @@ fn running_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<S
         format!("{attempt} started {} in worker {worker}", relative_time(since, now))
     }];
     if job.cancel_requested_at.is_some() {
-        lines.push("it has been asked to end, and will be cancelled".to_owned());
+        lines.push(ASKED_TO_END.to_owned());
     }
     lines.extend(worker_trouble_text(job, workers));
     lines
@@ -267,6 +293,11 @@ fn running_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<S
 
 /// Says what is wrong with the worker of a running job; none if the worker is well, or the job does not run.
 pub fn worker_trouble_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
+    worker_trouble(job, workers).map(|(what, next)| and(&what, next))
+}
+
+/// What is wrong with the worker of a running job, and what comes of it.
+fn worker_trouble(job: &JobRow, workers: &[WorkerStatus]) -> Option<(String, Option<String>)> {
     if job.state != JobState::Running {
         return None;
     }
@@ -274,22 +305,22 @@ pub fn worker_trouble_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<Str
     match worker.map(|worker| (worker.liveness, &worker.row.db)) {
         Some((Liveness::Alive, _)) => None,
         Some((Liveness::Suspended, _)) => {
-            Some("its worker is suspended: timeouts and cancels wait for it".to_owned())
+            Some(("its worker is suspended: timeouts and cancels wait for it".to_owned(), None))
         }
-        Some((Liveness::OfOriginal, original)) => Some(format!(
-            "its worker works on {}, of which this database is a copy; the next {} records the attempt here as lost and \
-             leaves its processes alone",
-            safe_line(&original.display().to_string()),
-            runner("work", ""),
-        )),
+        Some((Liveness::OfOriginal, original)) => {
+            let original = safe_line(&original.display().to_string());
+            let work = runner("work", "");
+            let next =
+                format!("the next {work} records the attempt here as lost and leaves its processes alone");
+            Some((format!("its worker works on {original}, of which this database is a copy"), Some(next)))
+        }
         Some((Liveness::Dead, _)) if worker.is_some_and(|worker| worker.row.leftover_since.is_some()) => {
-            Some(format!(
-                "its worker died, and what is left of the attempt could not be ended; {} shows it",
-                runner("inspect", "workers")
-            ))
+            let what = "its worker died, and what is left of the attempt could not be ended".to_owned();
+            Some((what, Some(format!("{} shows it", runner("inspect", "workers")))))
         }
         Some((Liveness::Dead, _)) | None => {
-            Some(format!("its worker died; the next {} ends what is left of the attempt", runner("work", "")))
+            let next = format!("the next {} ends what is left of the attempt", runner("work", ""));
+            Some(("its worker died".to_owned(), Some(next)))
         }
     }
 }

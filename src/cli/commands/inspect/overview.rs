@@ -6,7 +6,7 @@ use super::query::Query;
 use crate::cli::commands::attention_facts::read_snapshot;
 use crate::cli::locate;
 use crate::model::JobState;
-use crate::store::{Filter, StateFilter, Store, StoredSchedule};
+use crate::store::{Filter, JobRow, StateFilter, Store, StoredSchedule};
 use crate::text::{Timestamp, last_lines};
 use crate::view::json::overview_json;
 use crate::view::terminal::Output;
@@ -32,6 +32,13 @@ pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Result<(
     Ok(())
 }
 
+/// The last line that the last attempt of a job wrote.
+pub(super) fn last_line(store: &Store, job: &JobRow) -> Result<Option<String>> {
+    let output = store.output(job.id, job.last_attempt())?;
+    let lines = [&output.stderr, &output.stdout].map(|stream| last_lines(&stream.bytes, 1));
+    Ok(lines.concat().into_iter().next())
+}
+
 fn running_jobs(store: &Store, now: Timestamp) -> Result<RunningJobs> {
     let running = Filter { states: vec![StateFilter::State(JobState::Running)], ..Filter::default() };
     let ids = store.ids(&running, now)?;
@@ -41,9 +48,7 @@ fn running_jobs(store: &Store, now: Timestamp) -> Result<RunningJobs> {
             continue;
         };
         locate::add_start(store, &mut job);
-        let output = store.output(*id, job.last_attempt())?;
-        let lines = [&output.stderr, &output.stdout].map(|stream| last_lines(&stream.bytes, 1));
-        let last_line = lines.concat().into_iter().next().unwrap_or_default();
+        let last_line = last_line(store, &job)?.unwrap_or_default();
         rows.push(RunningRow { usual: store.median_run_time(&job.definition.name)?, job, last_line });
     }
     Ok(RunningJobs { rows, count: ids.len() })

@@ -3,10 +3,12 @@
 use anyhow::Result;
 
 use super::lists::schedule_rows;
+use super::overview::last_line;
 use super::query::Query;
 use crate::cli::commands::attention_facts::read_snapshot;
 use crate::cli::locate;
-use crate::store::{Filter, Store, StoredSchedule, UnfinishedJobs};
+use crate::model::{JobState, Phase};
+use crate::store::{Filter, JobRow, Store, StoredSchedule, UnfinishedJobs};
 use crate::text::Timestamp;
 use crate::view::page::{
     self, Card, CardDeaths, MAX_NAMES, MAX_OUTPUTS, MAX_ROWS, Page, UnfinishedRow, UnfinishedSection,
@@ -68,17 +70,29 @@ fn deaths(store: &Store, card: &Card, with_output: bool) -> Result<CardDeaths> {
 fn unfinished(store: &Store, filter: &Filter, now: Timestamp) -> Result<Vec<UnfinishedSection>> {
     let mut found = Vec::new();
     for UnfinishedJobs { status, count, ids } in store.unfinished(filter, MAX_ROWS, now)? {
+        let left_out = usize::try_from(count).unwrap_or(usize::MAX).saturating_sub(ids.len());
         let mut rows = Vec::new();
         for id in ids {
-            if let Some(job) = store.job(id, now)? {
-                let stuck = job.waits_for.iter().find(|unmet| unmet.is_stuck);
-                let stuck: Vec<i64> = stuck.map(|unmet| unmet.id).into_iter().collect();
-                rows.push(UnfinishedRow { job, death: store.deaths(&stuck)?.pop() });
+            if let Some(mut job) = store.job(id, now)?.filter(|job| !job.is_stuck()) {
+                locate::add_start(store, &mut job);
+                let is_running = job.state == JobState::Running;
+                let last_line = if is_running { last_line(store, &job)? } else { None };
+                rows.push(UnfinishedRow { begins_at: begins_at(store, &job, now)?, job, last_line });
             }
         }
-        found.push(UnfinishedSection { status, count, rows });
+        found.push(UnfinishedSection { status, count, left_out, rows });
     }
     Ok(found)
+}
+
+/// When the last of the jobs is due that a blocked job waits for, of those that have not begun.
+fn begins_at(store: &Store, job: &JobRow, now: Timestamp) -> Result<Option<Timestamp>> {
+    let mut last = None;
+    for unmet in &job.waits_for {
+        let first = store.job(unmet.id, now)?.filter(|first| first.phase == Some(Phase::Scheduled));
+        last = last.max(first.map(|first| first.run_at));
+    }
+    Ok(last)
 }
 
 fn week_of(store: &Store, mut schedules: Vec<StoredSchedule>, now: Timestamp) -> Result<WeekOfSchedules> {
