@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Call, Finished, Sandbox, browse, many_kinds, page_text};
+use crate::support::{Call, Finished, Sandbox, browse, many_kinds, page_text, wait_until};
 
 /// The words of a hostile job, and how they must stand on the page.
 const HOSTILE: [(&str, &str); 9] = [
@@ -233,7 +233,20 @@ fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
     let _ = few.run("work --until-idle");
     few.add("--after 1 --name report -- true");
     let few = page(&few, "").shows("retrying").shows("blocked").stdout;
-    for page in [shown, few, page(&Sandbox::empty(), "").stdout, page(&many_kinds(), "").stdout] {
+    // Long texts break, wherever they stand.
+    let long = Sandbox::new(&format!(
+        "[jobs.{}]\ncommand = 'true'\nschedule = '{} 1,2,3,4,5,6,7 * * *'\n",
+        "long-name-".repeat(9),
+        (0..60).map(|n| n.to_string()).collect::<Vec<_>>().join(",")
+    ));
+    long.run("apply -q").ok();
+    let id = long.add_line("--name talks", "head -c 3000 /dev/zero | tr '\\0' w; echo; sleep 60");
+    let worker = long.worker("-j1");
+    long.until_state(id, "running");
+    wait_until("its last line", || page(&long, "").stdout.contains("<code>www"));
+    let long = page(&long, "").stdout;
+    worker.kill();
+    for page in [shown, few, long, page(&Sandbox::empty(), "").stdout, page(&many_kinds(), "").stdout] {
         let Some((frames, console)) = browse(&night, &page) else { return };
         assert_eq!(console, "", "the console of the browser is not empty");
         assert_eq!(
@@ -253,7 +266,7 @@ fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
             // The facts of the picture are in a table that a keyboard opens.
             let has_facts = frame["facts"].as_u64() > Some(0);
             assert_eq!(frame["focusable"].as_u64() > Some(0), has_facts, "{frame}");
-            assert_eq!(page.contains("<h2>Names"), has_facts, "{frame}");
+            assert!(has_facts || !page.contains("<h2>Names"), "{frame}");
         }
     }
     // The browser tells of a page that is not as it must be.

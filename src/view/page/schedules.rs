@@ -19,6 +19,9 @@ const DAYS: usize = 7;
 /// The width of a day in the units of the drawing.
 const CELL: i64 = 100;
 
+/// Times of at most this many characters stay on a line.
+const MAX_WHOLE: usize = 20;
+
 /// The times of a day that are looked at, of a schedule that fires all the time.
 const MAX_TIMES: usize = 300;
 
@@ -53,7 +56,8 @@ impl WeekOfSchedules {
             vec![
                 html! { (job_text(row.name())) },
                 html! {
-                    code { (job_text(&row.text.schedule)) }
+                    // A browser breaks lines at blanks. A long list of times has to break somewhere.
+                    code.at[row.text.schedule.len() <= MAX_WHOLE] { (job_text(&row.text.schedule)) }
                     @if let Some(zone) = shown_zone(&row.text, row.zone.as_deref(), now) { " " (job_text(zone)) }
                     (random_delay_text(&row.text))
                 },

@@ -11,7 +11,7 @@ use crate::text::{
 pub const MAX_NAMES: usize = 50;
 
 /// This many cards, lanes or rows of a section stand open. The others are folded, so that all sections are near on a telephone.
-pub(super) const MAX_OPEN: usize = 10;
+pub(super) const MAX_OPEN: usize = 8;
 
 /// The most names in a sentence.
 const MAX_NAMED: usize = 10;
