@@ -312,3 +312,27 @@ fn what_waits_for_jobs_of_one_name_is_one_entry() {
     run_command(&sandbox, &note);
     settled(&sandbox, &alarm);
 }
+
+#[test]
+fn what_recovered_or_is_held_does_not_throw_the_others_away() {
+    let sandbox = Sandbox::new("[jobs.x]\ncommand = '[ -e ok ]'\nmax_attempts = 1\n");
+    for label in ["a", "a", "b", "c"] {
+        sandbox.run(&format!("enqueue -q x --label {label}")).ok();
+    }
+    sandbox.drain();
+    sandbox.write("ok", "");
+    sandbox.run("run -q x --label c").ok();
+    let entry = shown(&sandbox, "dead", true);
+    assert_eq!(entry["command"], "runner retry 1 2 3");
+    settled(&sandbox, &entry);
+    // Of several jobs one has a key that is held.
+    let sandbox = Sandbox::new("[jobs.x]\ncommand = 'false'\nmax_attempts = 1\n");
+    for label in ["a", "b", "c"] {
+        sandbox.run(&format!("enqueue -q x --label {label} --unique-key {label}")).ok();
+    }
+    sandbox.drain();
+    sandbox.run("enqueue -q x --in 1h --unique-key b").ok();
+    let entry = shown(&sandbox, "dead", true);
+    assert_eq!(entry["command"], Value::Null);
+    says(&entry, "runner retry --dead --name x --error-code EXIT_1 puts back all but those whose keys");
+}

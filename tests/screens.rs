@@ -134,7 +134,7 @@ fn screens_of_lists() {
         [DIR]/runner.db
         dead  push died [CLOCK], HTTP_ERROR: no route; runner logs 1 shows more; runner resolve 1 if that was dealt with
                   runner retry 1
-        dead  once died [CLOCK], SIGNAL_KILL; runner logs 4 shows more; runner retry 4 --force runs it again
+        dead  once died [CLOCK], SIGNAL_KILL; runner retry 4 --force runs it again
                   runner resolve 4
         jobs  1 scheduled, 1 succeeded, 2 dead, 1 cancelled
         workers  no worker is running, so nothing starts; runner work starts one, runner service install one for good

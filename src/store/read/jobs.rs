@@ -14,6 +14,7 @@ use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{self, all, from_row, json, maybe, value};
 use crate::store::file::schema::version_of;
+use crate::store::file::version::Version;
 use crate::store::write::definition;
 use crate::store::write::insert::Firing;
 use crate::store::write::kept_by_run;
@@ -81,6 +82,8 @@ pub struct JobRow {
     /// The dependencies that keep a blocked job from going on, direct or not, that are not blocked themselves. If the job has
     /// expired, those that kept it until then. Lists do not read this.
     pub waits_for: Vec<UnmetDependency>,
+    /// Older workers leave it alone.
+    pub needs_version: Version,
     /// The row id of the `run` that keeps the job for itself, unless that is dead and recovered. Lists do not read this.
     pub run_worker_id: Option<i64>,
 }
@@ -283,6 +286,7 @@ impl JobRow {
                 after_any: json(row, "after_any")?,
                 unmet_dependencies,
                 waits_for: Vec::new(),
+                needs_version: Version(row.get("needs_version")?),
                 run_worker_id: None,
             }
         );

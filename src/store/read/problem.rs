@@ -176,7 +176,8 @@ pub struct Dead {
     /// The last of them, and its last words, which may be empty.
     pub newest: i64,
     pub words: String,
-    pub has_run: bool,
+    /// The last attempt of the newest wrote something.
+    pub has_output: bool,
     pub same_work: SameWork,
     /// Why `retry` would not take the jobs that are to run again.
     pub obstacle: Option<RetryObstacle>,

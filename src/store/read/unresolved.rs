@@ -69,7 +69,7 @@ struct Unresolved<'a> {
 impl Unresolved<'_> {
     fn dead(&self, group: &DiedAlike, newest: &DeadJob, with_words: bool) -> Result<Found> {
         let dead = &group.dead;
-        let LastRun { words, has_run } = last_run(self.tx, newest.id, with_words)?;
+        let LastRun { words, has_output } = last_run(self.tx, newest.id, with_words)?;
         let last_of_name = self.last_of_same_work(&group.name)?;
         let tasks = dead.newest_of_each_task();
         let same_work = match last_of_name {
@@ -85,7 +85,7 @@ impl Unresolved<'_> {
             letters: self.letters(group, dead, newest)?,
             newest: newest.id,
             words,
-            has_run,
+            has_output,
             same_work,
             obstacle: retry_obstacle(self.tx, &to_run)?,
             has_recovered: !group.recovered.jobs.is_empty(),
@@ -146,15 +146,15 @@ impl Unresolved<'_> {
 /// How the last run of a dead job ended.
 struct LastRun {
     words: String,
-    has_run: bool,
+    has_output: bool,
 }
 
 fn last_run(tx: &Connection, id: i64, with_words: bool) -> Result<LastRun> {
     let words = if with_words { LAST_WORDS } else { "a.message, NULL AS stderr, NULL AS stdout" };
-    let sql = format!("SELECT j.attempts, {words} FROM jobs AS j {LAST_RUN} WHERE j.id = ?1");
-    one(tx, &sql, [id], |row| {
-        Ok(LastRun { words: last_words(row)?, has_run: row.get::<_, u32>("attempts")? > 0 })
-    })
+    let sql = format!(
+        "SELECT o.job_id IS NOT NULL AS has_output, {words} FROM jobs AS j {LAST_RUN} WHERE j.id = ?1"
+    );
+    one(tx, &sql, [id], |row| Ok(LastRun { words: last_words(row)?, has_output: row.get("has_output")? }))
 }
 
 /// None if `retry` would take all of these dead jobs.

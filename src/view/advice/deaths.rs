@@ -20,7 +20,8 @@ impl Advice<'_> {
             SameWork::AllOfName => (selection_of_name(letters), true, " --latest"),
         };
         let by_filter = format!("--dead {selection}");
-        let is_by_id = letters.are_all_named && latest.is_empty();
+        // With these words the command would take those that recovered, too.
+        let is_by_id = letters.are_all_named && (latest.is_empty() || dead.has_recovered && !is_one_run);
         let which = if letters.are_all_named { ids(jobs) } else { by_filter.clone() };
         let resolve = self.runner("resolve", &which);
         let retry = self.runner("retry", &if is_by_id { which } else { format!("{by_filter}{latest}") });
@@ -30,7 +31,7 @@ impl Advice<'_> {
             fact = format!("{fact}: {}", cut(&dead.words));
         }
         let logs = || Way::new(self.runner("logs", newest), "shows more");
-        let mut ways: Vec<Way> = dead.has_run.then(logs).into_iter().collect();
+        let mut ways: Vec<Way> = dead.has_output.then(logs).into_iter().collect();
         let (command, way) = match obstacle {
             None if is_one_run => {
                 let way = if_dealt_with(self.runner("resolve", &by_filter));
@@ -41,8 +42,7 @@ impl Advice<'_> {
                 resolve,
                 Way::new(format!("{retry} --force"), "runs the newest again and resolves the others"),
             ),
-            // `retry --dead` would take the ones that recovered, too.
-            None if is_by_id || !dead.has_recovered => {
+            None => {
                 // A sentence with many ids is hard to read, and the command below it has them, too.
                 let way = match jobs.len() > Attention::MAX_NAMED {
                     true if is_by_id => if_dealt_with(resolve).said(format!(
@@ -54,16 +54,23 @@ impl Advice<'_> {
                 };
                 (retry, way)
             }
-            None | Some(RetryObstacle::SharedKey) => {
+            Some(RetryObstacle::SharedKey) => {
                 (resolve, Way::new(self.runner("retry", newest), "runs the newest again"))
             }
             Some(RetryObstacle::NeedsForce) => {
                 let retry = self.runner("retry", format_args!("{newest} --force"));
                 (resolve, Way::new(retry, "runs it again"))
             }
-            Some(RetryObstacle::HeldKey) => {
+            Some(RetryObstacle::HeldKey) if letters.count == (Count { counted: 1, is_more: false }) => {
                 fact += "; an unfinished job holds its key";
                 return Words { fact, ways, command: Some(resolve) };
+            }
+            // No command deals with those whose keys are held and with the others.
+            Some(RetryObstacle::HeldKey) => {
+                let retry = self.runner("retry", format_args!("{by_filter}{latest}"));
+                ways.push(Way::new(retry, "puts back all but those whose keys unfinished jobs hold"));
+                ways.push(if_dealt_with(resolve));
+                return Words { fact, ways, command: None };
             }
         };
         ways.push(way);

@@ -345,15 +345,17 @@ impl Advice<'_> {
             ),
             FileChange::Gone => {
                 let command = self.place.with_file("PATH").runner("apply", "");
-                let sentence =
-                    format!("if it was moved, {command} takes it over from its new place, and this ends it");
+                let sentence = format!(
+                    "if it was moved, {command} takes it over from its new place; if it was deleted on purpose, this ends it"
+                );
                 let way = Way::new(command, "takes it over from its new place, if it was moved");
                 ways.push(way.said(sentence));
                 (format!("{path} is gone; what was applied from it goes on: {what}"), none())
             }
             FileChange::NotRead(why) => (
                 format!(
-                    "{path} is not read, because {why}; what was applied from it goes on: {what}; this ends it"
+                    "{path} is not read, because {why}; what was applied from it goes on: {what}; if it is not wanted, \
+                     this ends it"
                 ),
                 none(),
             ),

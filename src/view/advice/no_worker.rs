@@ -49,8 +49,17 @@ pub fn nobody_and_ways(job: &JobRow, workers: &[WorkerStatus], place: &Place) ->
             let way = Way::new(place.runner("work", ""), way);
             Some((format!("the run that it is for (pid {pid}) died"), vec![way]))
         }
-        None => no_worker_and_ways(Some(&job.definition.queue), workers, place),
+        None => no_worker_and_ways(Some(&job.definition.queue), workers, place)
+            .or_else(|| too_old(job, workers, place)),
     }
+}
+
+/// Says so where each worker that takes the queue of this job is older than the job.
+fn too_old(job: &JobRow, workers: &[WorkerStatus], place: &Place) -> Option<(String, Vec<Way>)> {
+    let mut takers = workers.iter().filter(|worker| worker.takes_from(&job.definition.queue));
+    let why = format!("the workers of queue {} are older than the job needs", job.definition.queue);
+    let way = Way::new(place.runner("work", ""), "of the program that enqueued it takes it");
+    takers.all(|worker| worker.row.version < job.needs_version).then(|| (why, vec![way]))
 }
 
 /// Says that no worker runs, what does not happen therefore, and what starts one.

@@ -40,7 +40,7 @@ fn dead(jobs: u64, same_work: SameWork, obstacle: Option<RetryObstacle>) -> Dead
         letters: letters(jobs),
         newest: 9,
         words: "runner retry 1 is what it said".to_owned(),
-        has_run: true,
+        has_output: true,
         same_work,
         obstacle,
         has_recovered: false,
@@ -120,7 +120,7 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
     let many = Dead {
         letters: many_letters(countless),
         words: "x".repeat(200),
-        has_run: false,
+        has_output: false,
         ..dead(0, SameWork::None, None)
     };
     let narrowed = DeadLetters { wanted_label: Some("eu".to_owned()), are_all_named: false, ..letters(40) };
@@ -136,6 +136,7 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (Problem::Dead(dead(2, SameWork::None, Some(SharedKey))), vec![9, 8]),
         (Problem::Dead(dead(1, SameWork::None, Some(NeedsForce))), vec![9]),
         (Problem::Dead(dead(1, SameWork::None, Some(HeldKey))), vec![9]),
+        (Problem::Dead(dead(2, SameWork::Some, Some(HeldKey))), vec![9, 8]),
         (
             Problem::Dead(Dead { letters: many_letters(count(22)), ..dead(0, SameWork::None, None) }),
             (1..=20).collect(),
@@ -244,8 +245,8 @@ dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it
     runner resolve 8 9
 dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve 8 9 if that was dealt with
     runner retry --dead --name load --error-code EXIT_1 --latest
-dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry 9 runs the newest again
-    runner resolve 8 9
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve 8 9 if that was dealt with
+    runner retry 8 9
 dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve 8 9 if that was dealt with
     runner retry 8 9
 dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry 9 runs the newest again
@@ -254,14 +255,16 @@ dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; runner logs 9
     runner resolve 9
 dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; an unfinished job holds its key; runner logs 9 shows more
     runner resolve 9
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry --dead --name load --error-code EXIT_1 --latest puts back all but those whose keys unfinished jobs hold; runner resolve 8 9 if that was dealt with
+    -
 dead: 22 jobs of load [eu, us, asia and 19 more] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
     runner retry --dead --name load --error-code EXIT_1
 dead: 40 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; one run does for all; runner resolve --dead --name load --label eu if that was dealt with
     runner retry --dead --name load --label eu --latest
 dead: more than 10000 jobs of load [eu, us, asia and more] died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
     runner retry --dead --name load --error-code EXIT_1
-dead: more than 10000 jobs of load [eu, us, asia and more] died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner retry 9 runs the newest again
-    runner resolve --dead --name load --error-code EXIT_1
+dead: more than 10000 jobs of load [eu, us, asia and more] died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
+    runner retry --dead --name load --error-code EXIT_1
 dead: besides these, 1 job died, the last TIME; runner inspect dead lists all
     -
 dead: so many jobs have expired that others may have died, too; runner inspect dead lists all
@@ -370,13 +373,13 @@ changed: the time zone of this machine is UTC now; /etc/a b.toml was applied in 
     runner apply --file '/etc/a b.toml'
 changed: /etc/a b.toml has changed since it was applied, and so has the time zone of this machine, which is UTC now: schedules s1, s2, s3, s4, s5 and 2 more
     runner apply --file '/etc/a b.toml'
-changed: /etc/a b.toml is gone; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; if it was moved, runner apply --file PATH takes it over from its new place, and this ends it
+changed: /etc/a b.toml is gone; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; if it was moved, runner apply --file PATH takes it over from its new place; if it was deleted on purpose, this ends it
     runner apply --file '/etc/a b.toml' --none
-changed: /etc/a b.toml is not read, because it is a FIFO; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; this ends it
+changed: /etc/a b.toml is not read, because it is a FIFO; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; if it is not wanted, this ends it
     runner apply --file '/etc/a b.toml' --none
 changed: /etc/a b.toml cannot be used now; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; runner check --file '/etc/a b.toml' shows why
     -
-"#);
+    "#);
 }
 
 #[test]

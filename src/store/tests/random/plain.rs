@@ -70,6 +70,7 @@ pub(super) struct Job {
     pub after: BTreeMap<i64, DependencyKind>,
     /// The `run` that it is for, dead or alive.
     pub run: Option<i64>,
+    pub was_enqueued_by_run: bool,
     /// The dependencies of kind `Any` that have ended.
     pub ended: BTreeSet<i64>,
 }
@@ -445,6 +446,7 @@ impl Plain {
             scheduled: new.scheduled,
             after,
             run: new.run_worker_id,
+            was_enqueued_by_run: new.run_worker_id.is_some(),
             ended: BTreeSet::new(),
         };
         let id = job.id;

@@ -8,7 +8,7 @@ use super::plain::{Cause, Job, Plain};
 use super::plain_schedules::PlainSchedule;
 use crate::model::{DependencyKind, JobState, Phase, StreamBytes};
 use crate::store::write::definition;
-use crate::store::{self, Filter, JobCounts, JobRow, Store, Worker};
+use crate::store::{self, Filter, JobCounts, JobRow, Store, Version, Worker};
 use crate::text::Timestamp;
 
 /// Rules that hold for every file besides those of the audit, each with a query that finds violations.
@@ -134,6 +134,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         unmet_dependencies: plain.unmet_dependencies(&job),
         waits_for: Vec::new(),
         run_worker_id: None,
+        needs_version: needs_version(&job),
         id: job.id,
         state: job.state,
         phase: waiting.then_some(phase),
@@ -162,6 +163,11 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         last_message: last.and_then(|attempt| attempt.message.clone()),
         block_reason: if waiting { plain.block_reason(&job.definition.queue, now) } else { None },
     }
+}
+
+fn needs_version(job: &Job) -> Version {
+    let of_run = if job.was_enqueued_by_run { Version(1_001) } else { Version::FIRST };
+    definition::needs_version(&job.definition).max(of_run)
 }
 
 fn task_hash(job: &Job) -> Option<i64> {
