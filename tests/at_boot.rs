@@ -156,7 +156,7 @@ fn every_view_knows_the_next_boot() {
             .run("inspect --html")
             .ok()
             .shows("when a worker starts")
-            .shows("<code>@reboot</code>, up to 5m later");
+            .shows("@reboot</code>, up to 5m later");
         sandbox.run("inspect warm").exits(66).says("its schedule (@reboot) fires when a worker starts");
         let metrics = sandbox.run("inspect --openmetrics").ok().stdout;
         assert!(!metrics.contains("runner_schedule_next_timestamp_seconds{"), "{metrics}");

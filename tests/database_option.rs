@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use regex::Regex;
 
-use crate::support::{Call, Sandbox};
+use crate::support::{Call, Sandbox, page_text};
 
 const JOBS: &str = r#"
 [jobs.once]
@@ -105,7 +105,7 @@ fn every_command_to_type_has_the_options_that_were_given() {
     let both_options = format!("{db_option} --file {}", file.display());
     for (options, wanted) in [(database.as_slice(), &db_option), (&both, &both_options)] {
         for line in CALLS {
-            let said = own_words(&sandbox, options, line);
+            let said = page_text(&own_words(&sandbox, options, line));
             let found: Vec<_> = commands.find_iter(&said).collect();
             assert!(!found.is_empty(), "{line} names no command: {said}");
             for command in found {
