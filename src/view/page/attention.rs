@@ -2,7 +2,7 @@
 //! settles it. What else can be typed is folded, with the last lines of output. What a later run made good is one line.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
@@ -14,8 +14,9 @@ use crate::store::{Death, Filter, StoredSchedule};
 use crate::text::{Timestamp, counted, last_lines, option};
 use crate::view::text::attention::word;
 
-/// The most entries of a card, and the most other last words of an entry.
+/// The most entries of a card, and the most other last words of an entry. Entries after the first are folded.
 const MAX_ENTRIES: usize = 5;
+const OPEN_ENTRIES: usize = 2;
 
 /// This many cards show the last lines of output: so many lines, cut after this many characters, and together at most so many.
 pub const MAX_OUTPUTS: usize = 20;
@@ -68,9 +69,20 @@ impl Card {
         usize::from(!self.shown().is_empty()) + usize::from(self.recovered().next().is_some())
     }
 
-    /// Its entries without those that later runs made good, which have no card.
+    /// Its entries without those that later runs made good, which have no card. The first of each kind come before the second ones,
+    /// so that what waits behind a death is never folded because of another death.
     fn shown(&self) -> Vec<&Attention> {
-        self.entries.iter().filter(|entry| entry.kind != AttentionKind::Recovered).collect()
+        let mut before: BTreeMap<AttentionKind, usize> = BTreeMap::new();
+        let others = self.entries.iter().filter(|entry| entry.kind != AttentionKind::Recovered);
+        let mut shown: Vec<_> = others
+            .map(|entry| {
+                let number = before.entry(entry.kind).or_default();
+                *number += 1;
+                (*number, entry)
+            })
+            .collect();
+        shown.sort_by_key(|(number, _)| *number);
+        shown.into_iter().map(|(_, entry)| entry).collect()
     }
 
     fn recovered(&self) -> impl Iterator<Item = &Attention> {
@@ -170,9 +182,9 @@ pub(super) fn draw(cards: &[Card], filter: &Filter, now: Timestamp) -> Markup {
     let shown: Vec<&Card> = cards.iter().filter(|card| !card.shown().is_empty()).collect();
     let mut room = MAX_BYTES;
     let mut draw_one = |card: &Card| {
-        let whole = draw_card(card, MAX_ENTRIES, now);
+        let whole = draw_card(card, now);
         let Some(left) = room.checked_sub(whole.0.len()) else {
-            return draw_card(card, 1, now);
+            return draw_short_card(card);
         };
         room = left;
         whole
@@ -234,30 +246,48 @@ fn times(card: &Card, now: Timestamp) -> Option<Markup> {
     })
 }
 
-/// A card with as many of its entries, and with what is folded if that is more than one.
-fn draw_card(card: &Card, max_entries: usize, now: Timestamp) -> Markup {
+/// A card with its first entries, and what is folded.
+fn draw_card(card: &Card, now: Timestamp) -> Markup {
     let entries = card.shown();
-    let left_out = entries.len().saturating_sub(max_entries);
+    let (open, others) = entries.split_at(entries.len().min(OPEN_ENTRIES));
     html! {
         li.minor[!card.is_alarm()] {
             h3 { (job_text(card.title())) }
-            @for (index, entry) in entries.iter().take(max_entries).enumerate() {
-                p {
-                    @if card.name.is_some() { b.kind.bad[entry.alarm] { (word(entry.kind)) } " " }
-                    (job_text(&entry.fact))
-                }
-                @if max_entries > 1 { (draw_other_words(card, entry)) }
-                // Neighbours that one command settles share it, below the last of them.
-                @if let Some(line) = &entry.command
-                    && entries.get(index + 1).is_none_or(|next| index + 1 == max_entries || next.command != entry.command)
-                {
-                    (command(line))
-                }
+            (draw_entries(card, open, &[]))
+            @if let Some(times) = times(card, now) { p.note { (times) } }
+            (draw_fold(card, open, others))
+        }
+    }
+}
+
+/// A card with one entry alone.
+fn draw_short_card(card: &Card) -> Markup {
+    let entries = card.shown();
+    let (first, others) = entries.split_at(entries.len().min(1));
+    html! {
+        li.minor[!card.is_alarm()] {
+            h3 { (job_text(card.title())) }
+            (draw_entries(card, first, &[]))
+            (more(others.len(), "more thing", &runner("doctor", "--strict")))
+        }
+    }
+}
+
+/// Entries with their commands, without those that stand above.
+fn draw_entries(card: &Card, entries: &[&Attention], above: &[&Attention]) -> Markup {
+    let is_above = |line: &String| above.iter().any(|entry| entry.command.as_ref() == Some(line));
+    html! {
+        @for (index, entry) in entries.iter().enumerate() {
+            p {
+                @if card.name.is_some() { b.kind.bad[entry.alarm] { (word(entry.kind)) } " " }
+                (job_text(&entry.fact))
             }
-            (more(left_out, "more thing", &runner("doctor", "--strict")))
-            @if max_entries > 1 {
-                @if let Some(times) = times(card, now) { p.note { (times) } }
-                (draw_fold(card, &entries))
+            (draw_other_words(card, entry))
+            // Neighbours that one command settles share it, below the last of them.
+            @if let Some(line) = entry.command.as_ref().filter(|line| !is_above(line))
+                && entries.get(index + 1).is_none_or(|next| next.command != entry.command)
+            {
+                (command(line))
             }
         }
     }
@@ -277,22 +307,27 @@ fn draw_other_words(card: &Card, entry: &Attention) -> Markup {
     }
 }
 
-/// The last lines of output, and what else can be typed.
-fn draw_fold(card: &Card, entries: &[&Attention]) -> Markup {
-    let mut known: BTreeSet<&str> = entries.iter().filter_map(|entry| entry.command.as_deref()).collect();
-    let ways = entries.iter().take(MAX_ENTRIES).flat_map(|entry| &entry.ways);
-    let ways: Vec<_> = ways.filter(|way| known.insert(&way.command)).collect();
-    let summary = match (&card.output, ways.is_empty()) {
-        (Some(_), false) => "The last lines, and other commands",
-        (Some(_), true) => "The last lines",
-        (None, _) => "Other commands",
-    };
+/// The other entries, the last lines of output, and what else can be typed.
+fn draw_fold(card: &Card, open: &[&Attention], others: &[&Attention]) -> Markup {
+    let (others, left_out) = others.split_at(others.len().min(MAX_ENTRIES - OPEN_ENTRIES));
+    let shown = || open.iter().chain(others);
+    let mut known: BTreeSet<&str> = shown().filter_map(|entry| entry.command.as_deref()).collect();
+    let ways: Vec<_> =
+        shown().flat_map(|entry| &entry.ways).filter(|way| known.insert(&way.command)).collect();
+    let parts = [
+        (!others.is_empty(), format!("{} more", others.len() + left_out.len())),
+        (card.output.is_some(), "the last lines".to_owned()),
+        (!ways.is_empty(), "other commands".to_owned()),
+    ];
+    let parts: Vec<_> = parts.into_iter().filter(|(is_there, _)| *is_there).map(|(_, part)| part).collect();
     html! {
-        @if card.output.is_some() || !ways.is_empty() {
+        @if !parts.is_empty() {
             details {
-                summary { (summary) }
+                summary { (parts.join(", ")) }
+                (draw_entries(card, others, open))
+                (more(left_out.len(), "more thing", &runner("doctor", "--strict")))
                 @if let Some(((job, number), lines)) = &card.output {
-                    p.note { "Of " (job) "." (number) ":" }
+                    p.note { "The last lines of " (job) "." (number) ":" }
                     pre.output { @for line in lines { (line) "\n" } }
                 }
                 @for way in ways { p.note { (way.purpose) ":" } (command(&way.command)) }
