@@ -58,12 +58,12 @@ fn what_needs_attention_comes_first_with_what_to_type() {
         "<h3>push</h3><p><b class=\"kind bad\">dead</b> since ",
         "HTTP_ERROR: no route",
         "<code>runner retry 1</code>",
-        "shows more:</p><pre class=\"type\"><code>runner logs 1</code>",
-        "if that was dealt with:</p><pre class=\"type\"><code>runner resolve 1</code>",
+        "Shows more:</p><pre class=\"type\"><code>runner logs 1</code>",
+        "If that was dealt with:</p><pre class=\"type\"><code>runner resolve 1</code>",
         "<h3>once</h3>",
         "SIGNAL_KILL",
         "<code>runner resolve 4</code>",
-        "runs it again:</p><pre class=\"type\"><code>runner retry 4 --force</code>",
+        "Runs it again:</p><pre class=\"type\"><code>runner retry 4 --force</code>",
         "<h2>Timeline",
         ">1.2</th><td>push<",
         "failed HTTP_ERROR <span class=\"at\">after ",
@@ -104,8 +104,8 @@ fn all_is_well_unless_there_is_an_alarm() {
     page(&sandbox, "")
         .shows("No worker is running</h1>")
         .shows("<p>No worker is running</p>")
-        .shows("starts one:</p><pre class=\"type\"><code>runner work</code>")
-        .shows("starts one for good:</p><pre class=\"type\"><code>runner service install</code>");
+        .shows("Starts one:</p><pre class=\"type\"><code>runner work</code>")
+        .shows("Starts one for good:</p><pre class=\"type\"><code>runner service install</code>");
     let worker = sandbox.worker("");
     page(&sandbox, "").shows("Nothing ran, and nothing needs attention</h1>").shows("A worker is running");
     worker.kill();
@@ -224,7 +224,7 @@ fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
             "the first died ",
             "2025-10-24 03:",
             "runs next ",
-            "the last lines, other commands</summary>",
+            "The last lines, other commands</summary>",
         ],
     );
     assert!(shown.contains("<b>4</b> dead"), "{shown}");
@@ -460,7 +460,7 @@ after = ['offsite']
         "EXIT_1: No route to host",
         "1 job did not run, because job 1 is dead: 2 report",
         "<code>runner retry 1</code>",
-        "gives up:</p><pre class=\"type\"><code>runner cancel 2</code>",
+        "Gives up:</p><pre class=\"type\"><code>runner cancel 2</code>",
         "<h2>Timeline",
     ];
     let shown = page(&sandbox, "").stdout;

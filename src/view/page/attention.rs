@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
-use super::words::{MAX_NAMES, MAX_OPEN, bytes_on_page, command, job_text, more, names_text, when};
+use super::words::{
+    MAX_NAMES, MAX_OPEN, bytes_on_page, capitalized, command, job_text, more, names_text, when,
+};
 use super::worst::Worst;
 use crate::model::{AttemptOutput, Attention, AttentionKind};
 use crate::place::runner;
@@ -323,14 +325,14 @@ fn draw_fold(card: &Card, open: &[&Attention], others: &[&Attention]) -> Markup 
     html! {
         @if !parts.is_empty() {
             details {
-                summary { (parts.join(", ")) }
+                summary { (capitalized(&parts.join(", "))) }
                 (draw_entries(card, others, open))
                 (more(left_out.len(), "more thing", &runner("doctor", "--strict")))
                 @if let Some(((job, number), lines)) = &card.output {
                     p.note { "The last lines of " (job) "." (number) ":" }
                     pre.output { @for line in lines { (line) "\n" } }
                 }
-                @for way in ways { p.note { (way.purpose) ":" } (command(&way.command)) }
+                @for way in ways { p.note { (capitalized(&way.purpose)) ":" } (command(&way.command)) }
             }
         }
     }

@@ -26,7 +26,7 @@ use self::axis::Axis;
 pub use self::schedules::{WeekOfSchedules, last_days};
 pub use self::waiting::{MAX_ROWS, UnfinishedRow, UnfinishedSection};
 pub use self::words::MAX_NAMES;
-use self::words::{command, job_text, when, zone};
+use self::words::{capitalized, command, job_text, when, zone};
 use self::worst::Worst;
 use crate::model::{Attention, Outcome, Way};
 use crate::place::{Place, runner};
@@ -175,8 +175,8 @@ fn workers(page: &Page, no_worker: Option<&(String, Vec<Way>)>) -> Markup {
         @match no_worker {
             _ if !page.has_database => { p { "Nothing was enqueued yet. This makes the database:" } (command(&runner("enqueue", "-- echo hello"))) }
             Some((why, ways)) => {
-                p { (job_text(&(why[..1].to_uppercase() + &why[1..]))) }
-                @for way in ways { p.note { (way.purpose) ":" } (command(&way.command)) }
+                p { (job_text(&capitalized(why))) }
+                @for way in ways { p.note { (capitalized(&way.purpose)) ":" } (command(&way.command)) }
             }
             None if alive == 1 => p { "A worker is running" },
             None => p { (counted(alive, "worker")) " are running" },

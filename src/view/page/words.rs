@@ -82,6 +82,12 @@ pub(super) fn command(line: &str) -> Markup {
     }
 }
 
+/// The text with its first letter as a capital.
+pub(super) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
 /// `a, b and 3 more`, at most so many.
 pub(super) fn names_text<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     let left_out = names.len().saturating_sub(MAX_NAMED);
