@@ -126,6 +126,7 @@ fn all_is_well_unless_there_is_an_alarm() {
     sandbox.sql().run("UPDATE jobs SET run_at = run_at - 180000 WHERE state = 'pending'");
     let shown = page(&sandbox, "").stdout;
     assert_order(&shown, &["One thing needs attention</h1>", "no worker is running for queue img"]);
+    assert_eq!(shown.matches("<code>runner service install</code>").count(), 1, "{shown}");
 }
 
 #[test]

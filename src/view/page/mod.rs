@@ -171,12 +171,14 @@ fn verdict(page: &Page, no_worker: bool) -> String {
 /// Whether a worker is running, and what starts one where something waits for it.
 fn workers(page: &Page, no_worker: Option<&(String, Vec<Way>)>) -> Markup {
     let alive = page.workers.iter().filter(|worker| worker.is_living_worker()).count();
+    let is_on_card =
+        |way: &Way| page.attention.iter().any(|entry| entry.command.as_ref() == Some(&way.command));
     html! {
         @match no_worker {
             _ if !page.has_database => { p { "Nothing was enqueued yet. This makes the database:" } (command(&runner("enqueue", "-- echo hello"))) }
             Some((why, ways)) => {
                 p { (job_text(&capitalized(why))) }
-                @for way in ways { p.note { (capitalized(&way.purpose)) ":" } (command(&way.command)) }
+                @for way in ways.iter().filter(|way| !is_on_card(way)) { p.note { (capitalized(&way.purpose)) ":" } (command(&way.command)) }
             }
             None if alive == 1 => p { "A worker is running" },
             None => p { (counted(alive, "worker")) " are running" },
