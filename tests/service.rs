@@ -249,6 +249,18 @@ fn a_machine_without_both_and_a_user_of_no_rights_are_told_so() {
 }
 
 #[test]
+fn a_user_sees_the_unit_that_root_has_set_up() {
+    let manager =
+        "[ \"$1\" != --user ] || exit 1\n[ $1 != is-enabled ] || [ $2 = \"runner@$(id -un).service\" ]\n";
+    let machine = Machine::new(&[("systemctl", manager), ("journalctl", JOURNALCTL), ("crontab", CRONTAB)]);
+    machine.run("service").exits(1).shows("the systemd unit runner@").shows("job 3 backup: dead");
+    let shown = machine.run("service --json").exits(1).json();
+    assert_eq!(shown["how"], "system_unit");
+    // It is root who takes it away.
+    machine.run("service remove").ok().shows("nothing to remove");
+}
+
+#[test]
 fn root_installs_a_unit_of_the_system_for_a_user() {
     if !is_root() {
         return;

@@ -16,7 +16,7 @@ use crate::cli::typed_time::At;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::place::runner;
-use crate::service::{Owner, Service, ServiceError, Step, Wanted, answer_of_user, ways};
+use crate::service::{Owner, Service, ServiceError, Step, Wanted, answer_of_user, starters, ways};
 use crate::store::{self, StoreFile, WorkerStatus};
 use crate::text::{Timestamp, local_time, option, relative_time, rfc3339, safe_line};
 use crate::view::terminal::Output;
@@ -235,7 +235,7 @@ fn how(service: &Service) -> String {
 /// Bare `runner service`: status 1 unless a worker is started here, and runs.
 fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> {
     let db = database(global, owner)?;
-    let installed = ways(owner).into_iter().find(Service::is_installed);
+    let installed = starters(owner).into_iter().find(Service::is_installed);
     let living = living_workers(&db, owner)?;
     let since = living.iter().flatten().map(|worker| worker.since).min();
     let trouble = installed.as_ref().and_then(Service::trouble).map(|line| safe_line(&line));
