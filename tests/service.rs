@@ -181,6 +181,16 @@ fn lingering_and_an_enabled_unit_stay_as_they_were_before() {
     );
 }
 
+/// Without polkit, as on a small server.
+#[test]
+fn a_user_who_may_not_linger_is_told_what_root_may_do() {
+    let loginctl = "[ $1 = show-user ] && echo no || { echo 'Access denied' >&2; exit 1; }\n";
+    let machine = Machine::new(&[("systemctl", SYSTEMCTL), ("loginctl", loginctl)]);
+    machine.run("service install").exits(1).says("to keep it: sudo loginctl enable-linger");
+    machine.run("service remove").ok();
+    machine.run("service remove").ok().shows("nothing to remove");
+}
+
 #[test]
 fn without_systemd_a_line_of_the_crontab_starts_the_worker() {
     let machine = Machine::new(&[("crontab", CRONTAB)]);

@@ -116,7 +116,8 @@ impl Unit {
         if was_enabled {
             steps.push(self.run(&["try-restart", &self.name()]));
         }
-        if old.contains(LINGERING_WAS_OFF) {
+        // Whoever may not enable it may not disable it, either.
+        if old.contains(LINGERING_WAS_OFF) && self.lingers() {
             steps.push(Step::Run { command: words("loginctl", &["disable-linger", &self.user]) });
         }
         steps

@@ -185,11 +185,13 @@ fn failure(step: &Step, error: &ServiceError) -> CliError {
     };
     let failure = CliError::new(status, safe_line(&error.to_string()));
     match step {
-        Step::Run { command } if command.first().is_some_and(|program| program == "loginctl") => failure
-            .hint(format!(
-                "the worker runs, but ends when you log out; to keep it: sudo {}",
-                command.join(" ")
-            )),
+        Step::Run { command } if command.iter().any(|word| word == "enable-linger") => failure.hint(format!(
+            "the worker runs, but ends when you log out; to keep it: sudo {}",
+            command.join(" ")
+        )),
+        Step::Run { command } if command.iter().any(|word| word == "disable-linger") => {
+            failure.hint(format!("the worker is gone; what is left to do: sudo {}", command.join(" ")))
+        }
         Step::Run { command } if command.iter().any(|word| word == "enable" || word == "restart") => {
             failure.hint(format!("{} shows what the worker said last", runner("service", "")))
         }
