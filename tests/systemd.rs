@@ -211,13 +211,15 @@ fn the_units_take_nothing_from_jobs() {
     }
 }
 
-/// `ProtectProc` gives the unit a /proc of its own. In a container that told the boot id of the host, and `@reboot` fired without a boot;
-/// and a process that a job started with sudo would be hidden from its worker.
+/// These give the unit a /proc of its own. In a container that told the boot id of the host, and `@reboot` fired without a boot. With
+/// the first a process that a job started with sudo would also be hidden from its worker.
 #[test]
 fn the_drop_in_leaves_proc_alone() {
     let drop_in = packaged("hardening.conf");
     assert_eq!(value(&drop_in, "NoNewPrivileges"), "yes");
-    assert!(!service_keys(&drop_in).contains(&"ProtectProc"), "{drop_in}");
+    for key in ["ProtectProc", "ProtectKernelTunables", "ProtectControlGroups"] {
+        assert!(!service_keys(&drop_in).contains(&key), "{key}: {drop_in}");
+    }
 }
 
 #[test]
