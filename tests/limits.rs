@@ -240,3 +240,34 @@ fn the_attempts_of_a_killed_worker_count_until_they_are_recovered() {
     assert_eq!(sandbox.run("inspect attempts --json").ok().json_lines().len(), 6);
     assert_eq!(most_at_once(&sandbox), 2);
 }
+
+#[test]
+fn limits_that_the_file_has_changed_since_are_noted() {
+    let sandbox = Sandbox::empty();
+    let noted = |queues: &str| {
+        sandbox.write("jobs.toml", queues);
+        let list = sandbox.run("inspect --json").ok().json()["attention"].clone();
+        list.as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| entry["message"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let applied = "[queues.a]\nmax_running = 2\n[queues.b]\nrate = '5/s'\n";
+    sandbox.write("jobs.toml", applied);
+    sandbox.run("apply").ok();
+    assert_eq!(noted(applied), [""; 0]);
+    let expect = |queues: &str, changed: &str| {
+        let found = noted(queues);
+        assert!(found.len() == 1 && found[0].ends_with(changed), "{queues}: {found:?}");
+    };
+    expect("[queues.a]\nmax_running = 3\n[queues.b]\nrate = '5/s'\n", ": queue a");
+    expect("[queues.a]\nmax_running = 2\n", ": queue b");
+    expect(&format!("{applied}[queues.c]\nmax_running = 1\n"), ": queue c");
+    // What a person has set is not the file's.
+    sandbox.run("limit a --max-running 7").ok();
+    assert_eq!(noted(applied), [""; 0]);
+    std::fs::remove_file(sandbox.path("jobs.toml")).unwrap();
+    let list = sandbox.run("inspect --json").ok().json()["attention"].to_string();
+    assert!(list.contains("is gone") && list.contains("queue b"), "{list}");
+}

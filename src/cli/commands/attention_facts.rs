@@ -31,7 +31,7 @@ use crate::worker;
 pub(super) fn read_snapshot(store: &Store, filter: &Filter, now: Timestamp) -> Result<Snapshot> {
     let (overview, schedules) = store.at_one_moment(|| Ok((store.overview(now)?, store.schedules()?)))?;
     let workers = with_liveness(store, overview.workers.clone())?;
-    let files = changed_files(&schedules, now);
+    let files = changed_files(store, &schedules, now)?;
     let leftovers = leftovers(store, &workers)?;
     let seen = Surroundings {
         queues: &overview.queues,
@@ -103,22 +103,31 @@ fn left_process(left: Leftover, owner: Option<u32>) -> LeftProcess {
 }
 
 /// The job files that differ from what was applied from them, or would now be applied in another time zone.
-pub(super) fn changed_files(schedules: &[StoredSchedule], now: Timestamp) -> Vec<ChangedFile> {
+pub(super) fn changed_files(
+    store: &Store,
+    schedules: &[StoredSchedule],
+    now: Timestamp,
+) -> Result<Vec<ChangedFile>> {
     // A zone that has no name is another one, too.
     let machine = machine_zone(now).unwrap_or_else(|unnamed| unnamed);
+    let applied = store.applied_files()?;
     let mut files: BTreeMap<&str, Vec<&StoredSchedule>> = BTreeMap::new();
+    files.extend(applied.iter().map(|path| (path.as_str(), Vec::new())));
     for row in schedules {
         files.entry(&row.file).or_default().push(row);
     }
     let all = |rows: &[&StoredSchedule]| rows.iter().map(|row| row.name().to_owned()).collect::<Vec<_>>();
-    let changed = files.into_iter().map(|(path, rows)| {
+    let mut changed = Vec::new();
+    for (path, rows) in files {
         let at = Path::new(path);
         let file = named_file::read(at).map(|text| JobFile::parse(at, &text));
+        let declared = if let Ok(Ok(file)) = &file { file.queues.clone() } else { BTreeMap::new() };
+        let queues = store.limits_that_differ(path, &declared)?;
         let (change, names) = match file {
             Ok(Ok(file)) => {
                 let edited = differing(&file, &rows, schedules);
                 let moved = apply::moved(&rows, &machine, now);
-                let change = match (edited.is_empty(), moved.is_empty()) {
+                let change = match (edited.is_empty() && queues.is_empty(), moved.is_empty()) {
                     (_, true) => FileChange::Edited,
                     (true, false) => FileChange::Zone(machine.clone()),
                     (false, false) => FileChange::EditedAndZone(machine.clone()),
@@ -130,9 +139,11 @@ pub(super) fn changed_files(schedules: &[StoredSchedule], now: Timestamp) -> Vec
             Err(NoText::NotRead(why)) => (FileChange::NotRead(why), all(&rows)),
             Ok(Err(_)) | Err(NoText::Unreadable) => (FileChange::Unusable, all(&rows)),
         };
-        ChangedFile { path: path.to_owned(), change, schedules: names }
-    });
-    changed.filter(|file| !file.schedules.is_empty()).collect()
+        if !names.is_empty() || !queues.is_empty() {
+            changed.push(ChangedFile { path: path.to_owned(), change, schedules: names, queues });
+        }
+    }
+    Ok(changed)
 }
 
 /// The names of the schedules that were applied from the file and differ, and of those that it declares and nobody applied.

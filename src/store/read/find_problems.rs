@@ -63,6 +63,8 @@ pub struct ChangedFile {
     pub change: FileChange,
     /// The schedules that differ, or all schedules of a file that cannot be read.
     pub schedules: Vec<String>,
+    /// The queues with other limits.
+    pub queues: Vec<String>,
 }
 
 impl Store {
@@ -401,14 +403,18 @@ impl AttentionQuery<'_> {
         Ok(Some(problem.alarm().about(unfinished)))
     }
 
-    /// A note if the file differs from the schedules that were applied from it.
+    /// A note if the file differs from what was applied from it.
     fn file(&self, file: &ChangedFile, schedules: &[&StoredSchedule]) -> Option<Found> {
+        let no_name = self.filter.name.is_none() && self.filter.wants_label(None);
         let is_wanted = |name: &&String| {
-            self.filter.name.is_none() && self.filter.queue.is_none() && self.filter.wants_label(None)
-                || schedules.iter().any(|row| row.name() == *name)
+            no_name && self.filter.queue.is_none() || schedules.iter().any(|row| row.name() == *name)
         };
-        let names: Vec<String> = file.schedules.iter().filter(is_wanted).cloned().collect();
+        let is_wanted_queue =
+            |queue: &&String| no_name && self.filter.queue.as_ref().is_none_or(|wanted| wanted == *queue);
+        let schedules: Vec<String> = file.schedules.iter().filter(is_wanted).cloned().collect();
+        let queues: Vec<String> = file.queues.iter().filter(is_wanted_queue).cloned().collect();
         let (path, change) = (file.path.clone(), file.change.clone());
-        (!names.is_empty()).then(|| Problem::Changed { path, change, schedules: names }.note())
+        let is_any = !schedules.is_empty() || !queues.is_empty();
+        is_any.then(|| Problem::Changed { path, change, schedules, queues }.note())
     }
 }

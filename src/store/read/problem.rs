@@ -150,6 +150,8 @@ pub enum Problem {
         path: String,
         change: FileChange,
         schedules: Vec<String>,
+        /// Those whose limits differ.
+        queues: Vec<String>,
     },
 }
 

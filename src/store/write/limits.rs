@@ -3,7 +3,7 @@
 //! A claim reads [`QueueCapacity`] in its own transaction, so that a limit holds over all workers and through crashes. People
 //! set limits by hand; `apply` sets those of a job file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, Row, params};
 
@@ -215,6 +215,13 @@ impl LimitRow {
         row
     }
 
+    /// Whether a limit that this file set is another than it declares. What a person has set or lifted since is no difference.
+    fn differs_from(&self, file: &str, declared: Limits) -> bool {
+        let is_of_file = |own: &Option<String>| own.as_deref() == Some(file);
+        is_of_file(&self.max_running_file) && self.limits.max_running != declared.max_running
+            || is_of_file(&self.rate_file) && self.limits.rate != declared.rate
+    }
+
     pub fn save(&self, tx: &Connection, queue: &str) -> Result<()> {
         let sql = "INSERT INTO queues (name, max_running, max_running_file, rate, rate_file) VALUES (?1, ?2, ?3, ?4, ?5)
                    ON CONFLICT (name) DO UPDATE SET max_running = ?2, max_running_file = ?3, rate = ?4, rate_file = ?5";
@@ -260,6 +267,18 @@ impl Store {
     /// The pause of everything, if there is one.
     pub fn pause_of_all(&self, now: Timestamp) -> Result<Option<Pause>> {
         self.read(|tx| pause_of_all(tx, now))
+    }
+
+    /// The queues that this job file limits otherwise than it did, and those of its queues that are new.
+    pub fn limits_that_differ(&self, file: &str, declared: &BTreeMap<String, Limits>) -> Result<Vec<String>> {
+        let rows = self.read(|tx| rows(tx))?;
+        let queues: BTreeSet<&String> = rows.keys().chain(declared.keys()).collect();
+        let differs = |queue: &&&String| {
+            let limits = declared.get(**queue).copied();
+            rows.get(**queue)
+                .map_or(limits.is_some(), |row| row.differs_from(file, limits.unwrap_or_default()))
+        };
+        Ok(queues.iter().filter(differs).map(|queue| (*queue).clone()).collect())
     }
 
     /// Changes the limits of a queue by hand.

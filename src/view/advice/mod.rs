@@ -278,7 +278,12 @@ impl Advice<'_> {
                 );
                 (message, Some(self.runner("resume", "--all")))
             }
-            Problem::Changed { path, change, schedules } => self.changed(path, change, schedules, &mut ways),
+            Problem::Changed { path, change, schedules, queues } => {
+                let names = [("schedule", schedules), ("queue", queues)].into_iter();
+                let names = names.filter(|(_, names)| !names.is_empty());
+                let what = names.map(|(what, names)| named(what, names)).collect::<Vec<_>>().join("; ");
+                self.changed(path, change, &what, &mut ways)
+            }
         };
         Words { fact, ways, command }
     }
@@ -320,10 +325,9 @@ impl Advice<'_> {
         &self,
         path: &str,
         change: &FileChange,
-        schedules: &[String],
+        what: &str,
         ways: &mut Vec<Way>,
     ) -> (String, Option<String>) {
-        let what = named("schedule", schedules);
         let there = self.place.with_file(path);
         let apply = || Some(there.runner("apply", ""));
         let none = || Some(there.runner("apply", "--none"));

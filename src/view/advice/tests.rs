@@ -99,6 +99,7 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         path: file.clone(),
         change,
         schedules: (1..8).map(|n| format!("s{n}")).collect(),
+        queues: Vec::new(),
     };
     let overdue = |reason| Problem::Overdue {
         queue: queue.clone(),
@@ -221,6 +222,15 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (Problem::AllPaused { oldest: None, until: None }, vec![]),
         (Problem::AllPaused { oldest: Some(NOW), until: Some(NOW) }, vec![1]),
         (changed(FileChange::Edited), vec![]),
+        (
+            Problem::Changed {
+                path: "/f".to_owned(),
+                change: FileChange::Edited,
+                schedules: Vec::new(),
+                queues: vec!["net".to_owned()],
+            },
+            vec![],
+        ),
         (changed(FileChange::Zone("UTC".to_owned())), vec![]),
         (changed(FileChange::EditedAndZone("UTC".to_owned())), vec![]),
         (changed(FileChange::Gone), vec![]),
@@ -369,6 +379,8 @@ paused: everything is paused until TIME: nothing starts and no schedule fires; t
     runner resume --all
 changed: /etc/a b.toml has changed since it was applied: schedules s1, s2, s3, s4, s5 and 2 more
     runner apply --file '/etc/a b.toml'
+changed: /f has changed since it was applied: queue net
+    runner apply --file /f
 changed: the time zone of this machine is UTC now; /etc/a b.toml was applied in another one, which still holds for schedules s1, s2, s3, s4, s5 and 2 more; applying it again takes the new one
     runner apply --file '/etc/a b.toml'
 changed: /etc/a b.toml has changed since it was applied, and so has the time zone of this machine, which is UTC now: schedules s1, s2, s3, s4, s5 and 2 more

@@ -300,7 +300,7 @@ pub fn schedules(
 /// Names the schedules whose job file has changed since it was applied, or cannot be read now.
 fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) {
     let apply = |path: &str| Place::of_this_call().with_file(path).runner("apply", "");
-    for ChangedFile { path, change, schedules } in changed {
+    for ChangedFile { path, change, schedules, .. } in changed {
         let names = schedules.join(", ");
         let words = match change {
             FileChange::Edited => {

@@ -14,7 +14,7 @@ use crate::store::{self, Filter, JobRow, NameStats, Store, StoredSchedule};
 use crate::text::{Millis, Timestamp};
 use crate::view::terminal::Output;
 use crate::view::text::lists;
-use crate::view::text::schedule::ScheduleRow;
+use crate::view::text::schedule::{ScheduleRow, until_text};
 
 pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
     Ok(lists::jobs(out, selected(query)?, query.limit, query.now)?)
@@ -61,7 +61,7 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
     let is_named = |name: &str| query.filter.name.as_ref().is_none_or(|wanted| wanted == name);
     let mut schedules = store.schedules()?;
     // All of them are compared with their files, because one that is only not listed is no difference.
-    let mut changed = if out.json { Vec::new() } else { changed_files(&schedules, now) };
+    let mut changed = if out.json { Vec::new() } else { changed_files(store, &schedules, now)? };
     for file in &mut changed {
         file.schedules.retain(|name| is_named(name));
     }
@@ -98,7 +98,11 @@ pub(super) fn times_to_come(out: &mut Output, query: &Query, span: Millis) -> Re
     let Query { store, now, .. } = *query;
     let mut schedules = store.schedules()?;
     schedules.retain(|row| query.filter.name.as_ref().is_none_or(|wanted| wanted == row.name()));
-    Ok(lists::times_to_come(out, &schedules, now.plus(span), query.limit, now)?)
+    let found = lists::times_to_come(out, &schedules, now.plus(span), query.limit, now)?;
+    if let Some(pause) = store.pause_of_all(now)?.filter(|_| found && !out.json) {
+        out.line(format!("everything is paused{}: until then none of these fires", until_text(pause, now)));
+    }
+    Ok(found)
 }
 
 /// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot.
