@@ -59,7 +59,7 @@ pub struct Attention {
     /// The sentence as the page has it, below the name: without that name, and without the commands of `ways`.
     #[serde(skip)]
     pub fact: String,
-    /// What else people can do about it. The sentence of `message` has them, too.
+    /// The other commands for it. The sentence of `message` has them, too.
     #[serde(skip)]
     pub ways: Vec<Way>,
 }
@@ -68,7 +68,7 @@ pub struct Attention {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
     pub command: String,
-    /// What it does, or when to take it.
+    /// Says what the command does, or when to type it.
     pub purpose: String,
     /// Both, as a part of a sentence.
     pub sentence: String,

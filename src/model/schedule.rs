@@ -67,12 +67,12 @@ impl ScheduleText {
 /// A schedule that was read, with its time zone.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    rule: Rule,
+    recurrence: Recurrence,
     zone: TimeZone,
 }
 
 #[derive(Clone, Debug)]
-enum Rule {
+enum Recurrence {
     Cron(CronLine),
     Every(Millis),
     Boot,
@@ -84,17 +84,17 @@ impl Schedule {
 
     /// Reads a line of cron, `every 15m`, or `@reboot`. The error says what is allowed.
     pub fn parse(text: &str, zone: TimeZone) -> Result<Self, String> {
-        let rule = match span_text(text) {
-            Some(span) => Rule::Every(every(span.trim())?),
-            None if text.trim() == Self::AT_BOOT => Rule::Boot,
-            None => Rule::Cron(CronLine::parse(text)?),
+        let recurrence = match span_text(text) {
+            Some(span) => Recurrence::Every(every(span.trim())?),
+            None if text.trim() == Self::AT_BOOT => Recurrence::Boot,
+            None => Recurrence::Cron(CronLine::parse(text)?),
         };
-        Ok(Self { rule, zone })
+        Ok(Self { recurrence, zone })
     }
 
     /// Whether its times are those of the clocks of its zone.
     pub const fn goes_by_clocks(&self) -> bool {
-        matches!(self.rule, Rule::Cron(_))
+        matches!(self.recurrence, Recurrence::Cron(_))
     }
 
     /// The first time of a schedule that begins at `now`. `@reboot` has no times.
@@ -144,14 +144,14 @@ impl Schedule {
     /// The next time of a schedule that has `next`, if that is further away than it can be after `begins`, because the clock
     /// was ahead when `next` was computed. An interval keeps its phase.
     pub fn nearer(&self, next: Timestamp, begins: Timestamp) -> Option<Timestamp> {
-        let nearer = match &self.rule {
-            Rule::Boot => return None,
-            Rule::Every(span) => {
+        let nearer = match &self.recurrence {
+            Recurrence::Boot => return None,
+            Recurrence::Every(span) => {
                 // The last moment of the span after `begins` counts to it.
                 let spans = next.minus(Millis(1)).since(begins).0 / span.0;
                 next.minus(Millis(spans * span.0))
             }
-            Rule::Cron(_) => self.after(begins)?,
+            Recurrence::Cron(_) => self.after(begins)?,
         };
         (nearer < next).then_some(nearer)
     }
@@ -163,10 +163,10 @@ impl Schedule {
 
     /// The first time after this one. For `every 15m` this one must be a time of the schedule.
     fn after(&self, time: Timestamp) -> Option<Timestamp> {
-        match &self.rule {
-            Rule::Boot => None,
-            Rule::Every(span) => Some(time.plus(*span)),
-            Rule::Cron(line) => {
+        match &self.recurrence {
+            Recurrence::Boot => None,
+            Recurrence::Every(span) => Some(time.plus(*span)),
+            Recurrence::Cron(line) => {
                 let first = instant(time)?.checked_add(1.second()).ok()?;
                 let last = first.checked_add(FORTY_YEARS).ok()?;
                 let mut stretch = Stretch::at(&self.zone, first);
@@ -190,10 +190,10 @@ impl Schedule {
         if last < first {
             return None;
         }
-        match &self.rule {
-            Rule::Boot => None,
-            Rule::Every(span) => Some(first.plus(Millis(last.since(first).0 / span.0 * span.0))),
-            Rule::Cron(line) => {
+        match &self.recurrence {
+            Recurrence::Boot => None,
+            Recurrence::Every(span) => Some(first.plus(Millis(last.since(first).0 / span.0 * span.0))),
+            Recurrence::Cron(line) => {
                 let (first, last) = (instant(first)?, instant(last)?);
                 let mut stretch = Stretch::at(&self.zone, last);
                 loop {

@@ -27,7 +27,7 @@ pub fn answer(words: &[String]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What a program prints that root runs as another user, if it ends well.
+/// Runs a program as another user, by root, and gives what it prints, if it ends well.
 ///
 /// That user can make the process do anything. So it gets neither the terminal nor the environment of root, it is waited for three
 /// seconds, and it can print a mebibyte and no more.

@@ -104,7 +104,7 @@ struct DeadGroupBuilder {
     jobs: u64,
     reasons: Vec<DeadReason>,
     has_same_work: bool,
-    /// What the jobs do, as far as others may do the same.
+    /// The hashes of what the jobs do, as far as others may do the same.
     tasks: BTreeSet<i64>,
     rows: Vec<DeadRow>,
     /// The indexes of the rows, by name and last words.
