@@ -205,7 +205,10 @@ fn taken_on_text(store: &Store, job: &JobRow) -> Result<String> {
     let (id, title, now) = (job.id, job.title(), clock::now());
     let due = if job.run_at > now {
         let at_once = runner("change", format_args!("{id} --now"));
-        format!("; it is due {}, and {at_once} starts it now", relative_time(job.run_at, now))
+        format!(
+            "; it is due {}, {at_once} starts it now, and Ctrl-C cancels it",
+            relative_time(job.run_at, now)
+        )
     } else {
         String::new()
     };
