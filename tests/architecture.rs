@@ -266,6 +266,21 @@ fn no_file_imports_what_a_mod_rs_above_it_defines() {
     assert!(wrong.is_empty(), "put it into a file of its own: {wrong:#?}");
 }
 
+/// A path in the map of the source tree may leave out its first folders.
+#[test]
+fn the_map_of_the_source_tree_names_files_that_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let map = fs::read_to_string(root.join("src/lib.rs")).expect("text");
+    let is_path =
+        |word: &&str| !word.contains(' ') && Path::new(word).extension().is_some_and(|end| end == "rs");
+    let named: BTreeSet<&str> = map.split('`').skip(1).step_by(2).filter(is_path).collect();
+    let files = [sources(&root.join("src")), vec![root.join("tests/architecture.rs")]].concat();
+    let is_missing = |name: &&&str| !files.iter().any(|file| file.ends_with(name));
+    let missing: Vec<_> = named.iter().filter(is_missing).collect();
+    assert!(named.len() > 30, "{named:?}");
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn each_direct_dependency_says_what_it_is_for() {
     let manifest =

@@ -4,8 +4,8 @@
 //! suggestions. This file gives each job its variables, its user and its folder; `write` makes the text. The rules ask the
 //! machine nothing: what they need to know of it is in [`CrontabContext`].
 
+mod command_line;
 mod context;
-mod names;
 mod parse;
 mod part;
 mod shell;
@@ -151,7 +151,7 @@ impl CrontabReader<'_> {
     fn job(&self, entry: CrontabEntry) -> Result<CrontabJob, String> {
         let around = self.around;
         let CrontabEntry { schedule, user, command, stdin, notes } = entry;
-        if names::starts_worker(&command) {
+        if command_line::starts_worker(&command) {
             return Err("it starts the worker, and cron has to go on doing so".to_owned());
         }
         let account = match &user {
@@ -172,7 +172,7 @@ impl CrontabReader<'_> {
             }
         }
         let mut job = CrontabJob {
-            name: names::name(&command),
+            name: command_line::name(&command),
             schedule,
             shell: Some(shell).filter(|shell| shell != DEFAULT_SHELL),
             stdin,
@@ -201,7 +201,7 @@ impl CrontabReader<'_> {
     /// Keys that the user may want instead of a part of the line, and whether the line does anything here.
     fn notes_on(&self, command: &str, schedule: &str) -> Vec<String> {
         let mut notes = Vec::new();
-        if let Some((path, there)) = names::idle_because(command, self.around.is_there) {
+        if let Some((path, there)) = command_line::idle_because(command, self.around.is_there) {
             let why = if there { "is there" } else { "is missing" };
             notes.push(format!("Does nothing on this machine, because {path} {why}."));
         }
@@ -217,7 +217,7 @@ impl CrontabReader<'_> {
                 "random_delay = \"{minutes}m\"   # cronie reads RANDOM_DELAY so, Debian's cron does not"
             ));
         }
-        let suggested = names::suggestions(command).into_iter();
+        let suggested = command_line::suggestions(command).into_iter();
         notes.extend(
             suggested
                 .map(|it| format!("{} = {}   # instead of: {}", it.key, write::string(&it.value), it.part)),
