@@ -3,12 +3,12 @@
 # not grow. Run by hand: `benches/soak.sh target/release/runner 120` (the program, minutes).
 #
 # In the load: schedules, a chain after scheduled jobs, limits and a rate, retries, deaths with an alert, output, labels, batches,
-# `run`, `change`, pauses that end, cancels, replays, `--keep`, backups, every view, and a kill -9 of the worker every ten minutes.
+# `run`, `change`, pauses that end, cancels, replays, `--keep`, backups, every view, and a kill -9 of a second worker every ten minutes.
 set -eu
 runner=$(realpath "${1:?the program}")
 minutes=${2:-120}
 dir=$(mktemp -d)
-trap 'kill "$worker" 2>/dev/null || true; rm -rf "$dir"' EXIT
+trap 'kill "$worker" "$victim" 2>/dev/null || true; rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 cd "$dir"
 export RUNNER_DB="$dir/soak.db" RUNNER_FILE="$dir/jobs.toml" HOME="$dir"
@@ -54,8 +54,8 @@ rate = "5/s"
 TOML
 
 start_worker() {
-    "$runner" work -j 4 --keep 5m -q 2>> log &
-    worker=$!
+    "$runner" work -j 2 --keep 5m -q 2>> log &
+    started=$!
 }
 
 # Whatever fails here because a job has ended meanwhile is part of the load.
@@ -82,6 +82,9 @@ size() { [ ! -e "$1" ] || stat -c %s "$1"; }
 
 "$runner" apply -q
 start_worker
+worker=$started
+start_worker
+victim=$started
 printf '%6s %9s %5s %9s %9s %8s %6s\n' minute rss_kib files db_kib wal_kib jobs kills
 began=$(date +%s) round=0 shown=0 kills=0
 while now=$(date +%s) && [ $((now - began)) -lt $((minutes * 60)) ]; do
@@ -101,13 +104,14 @@ while now=$(date +%s) && [ $((now - began)) -lt $((minutes * 60)) ]; do
     rm -f copy.db
     "$runner" backup -q copy.db
     if [ $((minute % 10)) = 0 ]; then
-        kill -9 "$worker"
+        kill -9 "$victim"
         kills=$((kills + 1))
         start_worker
+        victim=$started
     fi
 done
-kill "$worker"
-wait "$worker" || true
+kill "$worker" "$victim"
+wait "$worker" "$victim" || true
 "$runner" doctor
 last=$(tail -n 1 log || true)
 echo "the worker's last words: ${last:-none}"
