@@ -73,9 +73,24 @@ fn an_expiry_moves_with_a_job_that_has_never_started() {
     let expires = sandbox.job(1)["expires_at"].clone();
     let ran = sandbox.run("change 1 --in 2h").exits(1).prints("");
     ran.says("job 1 was left: it has started before, so its expiry stays");
-    sandbox.run("change --name push --in 2h").ok().says("left 1 job that have started before");
+    let ran = sandbox.run("change --name push --in 2h").exits(1).prints("");
+    ran.says("job 1 was left: it has started before, so its expiry stays");
     sandbox.run("change 1 --in 30m").ok();
     assert_eq!(sandbox.job(1)["expires_at"], expires);
+}
+
+#[test]
+fn a_change_by_name_names_each_job_that_it_leaves() {
+    let sandbox = Sandbox::new("[jobs.long]\ncommand = 'echo >> log; sleep 60'\n");
+    sandbox.add("long");
+    let _worker = sandbox.worker("-j 1");
+    sandbox.until_logged(1);
+    sandbox.add("long --in 1h");
+    for line in ["change --name long --priority 3", "change --name long --redefine"] {
+        let ran = sandbox.run(line).exits(1);
+        assert_eq!(ran.stdout.lines().count(), 1, "{ran}");
+        ran.says("runner: job 1 is running; only pending jobs are changed");
+    }
 }
 
 /// Three hundred jobs that wait, of which each tells its label, in the order of their due times.

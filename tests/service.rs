@@ -253,7 +253,7 @@ fn a_machine_without_both_and_a_user_of_no_rights_are_told_so() {
     bare("service install --user root").exits(77).says("only root can set up a worker of root");
     if is_root() {
         let call = |line: &str| machine.sandbox.call(line).env("PATH", machine.path());
-        call("service install").run().exits(2).says("--user alice");
+        call("service install").run().exits(2).says("hint: runner service install --user root is for the jobs that root enqueued, --user alice for those of alice");
         call("service install --user no-such-user").run().exits(66).says("there is no user no-such-user");
     }
 }

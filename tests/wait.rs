@@ -46,7 +46,10 @@ fn the_exit_status_is_that_of_the_last_attempt() {
     }
     sandbox.write("jobs.toml", "[jobs.odd]\ncommand = 'true'\nsuccess_exit_codes = [4]\nmax_attempts = 1\n");
     sandbox.run("enqueue --wait odd").exits(1);
-    sandbox.run("enqueue --wait -- no-such-program").exits(127);
+    for verb in ["enqueue --wait", "run"] {
+        let ran = sandbox.run(&format!("{verb} --name gone -- no-such-program")).exits(127);
+        ran.says("dead, SPAWN_FAILED").says("runner: attempt 1: no such program: no-such-program\n");
+    }
     sandbox.run("enqueue --wait -- ./not-executable").exits(126);
     sandbox.run("wait 1").exits(3).shows("job 1 exit [exit 3]: dead, EXIT_3");
     sandbox.run("wait 1 -q").exits(3).shows("job 1 exit [exit 3]: dead, EXIT_3");

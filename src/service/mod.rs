@@ -28,8 +28,8 @@ pub fn ways(owner: &Owner) -> Vec<Service> {
     unit.into_iter().chain(crontab).collect()
 }
 
-/// What may start a worker of this user: one of the ways, and for a caller who is not root the unit of the system that root has
-/// set up for it, too.
+/// All that may start a worker of this user: one of the ways, and for a caller who is not root the unit of the system that root
+/// has set up for it, too.
 pub fn starters(owner: &Owner) -> Vec<Service> {
     let of_system = || Unit::of(&Owner { by_root: true, ..owner.clone() }).map(Service::Unit);
     ways(owner).into_iter().chain((!owner.by_root).then(of_system).flatten()).collect()

@@ -228,7 +228,9 @@ impl Selected {
         if dry_run && !out.quiet && changed > 1 {
             warn(&format!("{} would change; nothing is done yet", counted(changed, "job")));
         }
-        if self.by_filter {
+        // `change` names each job that it leaves, because the caller expects all of them changed.
+        let is_change = matches!(act, Act::Change(_) | Act::ReplacePending { .. });
+        if self.by_filter && !is_change {
             if !out.quiet {
                 warn_of_skipped(&refused);
             }
@@ -394,10 +396,10 @@ fn warn_of_skipped(refused: &[(i64, Refusal)]) {
             Refusal::AdHoc => "that no job file declared",
             Refusal::Undeclared => "whose name the job file does not declare any more",
             Refusal::NewerLeft(_) => "because a newer one, which does the same, was left",
-            Refusal::ExpiresBefore(_) => "that have started before and expire before that time",
-            Refusal::State(JobState::Running) => "that is running",
-            // Somebody else changed the job after it was selected.
-            Refusal::Unknown | Refusal::State(_) | Refusal::Replaced(_) => continue,
+            // Somebody else changed the job after it was selected. `change`, which meets the last one, names each job.
+            Refusal::Unknown | Refusal::State(_) | Refusal::Replaced(_) | Refusal::ExpiresBefore(_) => {
+                continue;
+            }
         };
         *left.entry(reason).or_default() += 1;
     }

@@ -147,7 +147,7 @@ pub fn report_final(
     }
     // Why such a job cannot go on was told when that was seen.
     if !job.is_stuck() {
-        tell(out, job)?;
+        tell(out, job, last)?;
     }
     if with_its_output && !out.json {
         show_output(out, store, job, last)?;
@@ -156,9 +156,10 @@ pub fn report_final(
     let stuck = job.waits_for.iter().filter(|unmet| job.is_stuck() && unmet.is_stuck);
     for unmet in stuck.take(MAX_NAMED) {
         if let Some(before) = store.job(unmet.id, clock::now())? {
-            tell(out, &before)?;
+            let last = store.attempt(before.id, before.attempts)?;
+            tell(out, &before, last.as_ref())?;
             if with_its_output {
-                show_output(out, store, &before, store.attempt(before.id, before.attempts)?.as_ref())?;
+                show_output(out, store, &before, last.as_ref())?;
             }
         }
     }
@@ -184,25 +185,28 @@ fn waited_json(store: &Store, job: &JobRow, last: Option<&Attempt>, created: boo
     Ok(object)
 }
 
-/// Says that a job did not succeed.
-fn tell(out: &mut Output, job: &JobRow) -> Result<()> {
+/// Says that a job did not succeed, and what its last attempt reported, such as the program that is not there.
+fn tell(out: &mut Output, job: &JobRow, last: Option<&Attempt>) -> Result<()> {
     out.flush()?;
     warn(&format!("{}; {} tells more", final_text(job), runner("inspect", job.id)));
+    let last = last.filter(|_| has_failed(job) && !out.json);
+    if let Some((number, message)) = last.and_then(|last| last.message.as_ref().map(|it| (last.number, it))) {
+        warn(&format!("attempt {number}: {}", safe_line(message)));
+    }
     Ok(())
+}
+
+const fn has_failed(job: &JobRow) -> bool {
+    matches!(job.state, JobState::Dead | JobState::Cancelled)
 }
 
 /// Prints what the last attempt of a dead job wrote, if that is asked for, each stream to the same stream of this program.
 fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: Option<&Attempt>) -> Result<()> {
-    let has_failed = matches!(job.state, JobState::Dead | JobState::Cancelled);
-    let Some(last) = last.filter(|_| has_failed) else { return Ok(()) };
+    let Some(last) = last.filter(|_| has_failed(job)) else { return Ok(()) };
     let output = store.output(last.job_id, last.number)?;
     if out.json {
         out.object(&with_output(attempt_json(job, Some(last)), &output));
         return out.flush();
-    }
-    // An attempt that could not be started has a message and no output.
-    if let Some(message) = &last.message {
-        warn(&format!("attempt {}: {}", last.number, safe_line(message)));
     }
     let [mut stdout, stderr] = OutputStream::BOTH
         .map(|stream| OutputCursor::new(OutputForm { only: Some(stream), timestamps: false }));

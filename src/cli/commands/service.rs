@@ -52,8 +52,8 @@ fn owner(args: &ServiceArgs) -> Result<Owner> {
             let what = "root has to name the user whose jobs the worker runs";
             let act = if matches!(args.act, Some(ServiceAct::Remove(_))) { "remove" } else { "install" };
             bail!(CliError::new(ExitStatus::USAGE, what).hint(format!(
-                "{}, or --user root for jobs with all rights",
-                runner("service", format_args!("{act} --user alice"))
+                "{} is for the jobs that root enqueued, --user alice for those of alice",
+                runner("service", format_args!("{act} --user root"))
             )))
         }
         None => (id, caller),

@@ -150,7 +150,7 @@ pub enum Problem {
         path: String,
         change: FileChange,
         schedules: Vec<String>,
-        /// Those whose limits differ.
+        /// The limits of these queues differ.
         queues: Vec<String>,
     },
 }

@@ -22,7 +22,8 @@ pub enum ScheduledRun {
     TooOld(i64),
 }
 
-/// What the newest job of this name without label and arguments is. An expiry that is due is recorded first.
+/// Finds the newest job of this name without label and arguments, and says what it is for a job that depends on it. An expiry that
+/// is due is recorded first.
 pub fn newest(tx: &Tx, name: &str, schedule: OwnSchedule) -> Result<ScheduledRun> {
     // Jobs without a hash are ad hoc: they do other work.
     let sql = "SELECT id FROM jobs INDEXED BY jobs_by_name

@@ -206,7 +206,7 @@ pub(super) fn draw(cards: &[Card], filter: &Filter, now: Timestamp) -> Markup {
     }
 }
 
-/// What later runs made good: a line for each name, and what clears the list.
+/// Draws a line for each name whose deaths a later run made good, and the command that clears the list.
 fn draw_recovered(cards: &[Card], filter: &Filter) -> Markup {
     let names: Vec<&Card> = cards.iter().filter(|card| card.recovered().next().is_some()).collect();
     // No option of `resolve` selects a queue.
@@ -295,7 +295,7 @@ fn draw_entries(card: &Card, entries: &[&Attention], above: &[&Attention]) -> Ma
     }
 }
 
-/// What other jobs of the entry said last.
+/// Draws the last output of the other jobs of the entry.
 fn draw_other_words(card: &Card, entry: &Attention) -> Markup {
     let others = card.other_words(entry);
     let left_out = others.len().saturating_sub(MAX_ENTRIES);

@@ -6,8 +6,8 @@ use super::query::Query;
 use crate::cli::commands::attention_facts::read_snapshot;
 use crate::cli::locate;
 use crate::model::JobState;
-use crate::store::{Filter, JobRow, StateFilter, Store, StoredSchedule};
-use crate::text::{Timestamp, last_lines};
+use crate::store::{Filter, StateFilter, Store, StoredSchedule};
+use crate::text::Timestamp;
 use crate::view::json::overview_json;
 use crate::view::terminal::Output;
 use crate::view::text::overview::{self, MAX_RUNNING, RunningJobs, RunningRow};
@@ -32,13 +32,6 @@ pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Result<(
     Ok(())
 }
 
-/// The last line that the last attempt of a job wrote.
-pub(super) fn last_line(store: &Store, job: &JobRow) -> Result<Option<String>> {
-    let output = store.output(job.id, job.last_attempt())?;
-    let lines = [&output.stderr, &output.stdout].map(|stream| last_lines(&stream.bytes, 1));
-    Ok(lines.concat().into_iter().next())
-}
-
 fn running_jobs(store: &Store, now: Timestamp) -> Result<RunningJobs> {
     let running = Filter { states: vec![StateFilter::State(JobState::Running)], ..Filter::default() };
     let ids = store.ids(&running, now)?;
@@ -48,7 +41,7 @@ fn running_jobs(store: &Store, now: Timestamp) -> Result<RunningJobs> {
             continue;
         };
         locate::add_start(store, &mut job);
-        let last_line = last_line(store, &job)?.unwrap_or_default();
+        let last_line = store.output(job.id, job.last_attempt())?.last_line().unwrap_or_default();
         rows.push(RunningRow { usual: store.median_run_time(&job.definition.name)?, job, last_line });
     }
     Ok(RunningJobs { rows, count: ids.len() })

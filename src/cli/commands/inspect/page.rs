@@ -3,7 +3,6 @@
 use anyhow::Result;
 
 use super::lists::schedule_rows;
-use super::overview::last_line;
 use super::query::Query;
 use crate::cli::commands::attention_facts::read_snapshot;
 use crate::cli::locate;
@@ -76,7 +75,8 @@ fn unfinished(store: &Store, filter: &Filter, now: Timestamp) -> Result<Vec<Unfi
             if let Some(mut job) = store.job(id, now)?.filter(|job| !job.is_stuck()) {
                 locate::add_start(store, &mut job);
                 let is_running = job.state == JobState::Running;
-                let last_line = if is_running { last_line(store, &job)? } else { None };
+                let output = is_running.then(|| store.output(job.id, job.last_attempt())).transpose()?;
+                let last_line = output.and_then(|output| output.last_line());
                 rows.push(UnfinishedRow { begins_at: begins_at(store, &job, now)?, job, last_line });
             }
         }

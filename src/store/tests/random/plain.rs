@@ -339,7 +339,7 @@ impl Plain {
         Ok((wanted, runs))
     }
 
-    /// What the last job is that was enqueued as the schedule of this dependency enqueues it.
+    /// Finds the last job that was enqueued as the schedule of this dependency enqueues it, and says what it is.
     fn scheduled_run(&mut self, wanted: &NewJob, now: Timestamp) -> ScheduledRun {
         let name = &wanted.definition.name;
         let is_one = |job: &&Job| {
