@@ -5,6 +5,7 @@ mod acts;
 mod database;
 mod job_file;
 mod new_jobs;
+mod pause_limit;
 mod views;
 mod workers;
 
@@ -13,9 +14,10 @@ use std::path::PathBuf;
 use clap::{Args, ColorChoice, Command, CommandFactory, Parser, Subcommand};
 
 pub use self::acts::{ChangeArgs, ResolveArgs, RetryArgs, Selection, Unfinished};
-pub use self::database::{BackupArgs, DoctorArgs, LimitArgs, PauseArgs, Paused, PruneArgs, RestoreArgs};
+pub use self::database::{BackupArgs, DoctorArgs, PruneArgs, RestoreArgs};
 pub use self::job_file::{ApplyArgs, CheckArgs, InitArgs};
 pub use self::new_jobs::{EnqueueArgs, RunArgs, WaitArgs, WaitOptions};
+pub use self::pause_limit::{LimitArgs, PauseArgs, Paused};
 pub use self::views::{CompletionsArgs, InspectArgs, LogsArgs, StatsOrder};
 pub use self::workers::{LogFormat, ServiceAct, ServiceArgs, ServiceInstallArgs, WorkArgs};
 use super::help;

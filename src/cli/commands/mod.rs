@@ -11,8 +11,8 @@ mod enqueue;
 mod init;
 mod inspect;
 mod logs;
+mod pause_limit;
 mod prune_backup_restore;
-mod queues;
 mod run;
 mod schema_man;
 mod service;
@@ -45,10 +45,10 @@ pub fn run(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
         Verb::Backup(args) => prune_backup_restore::backup(global, args, out),
         Verb::Restore(args) => prune_backup_restore::restore(global, args, out),
         Verb::Service(args) => service::run(global, args, out),
-        Verb::Pause(args) => queues::pause(global, args, out),
-        Verb::Resume(args) => queues::resume(global, args, out),
+        Verb::Pause(args) => pause_limit::pause(global, args, out),
+        Verb::Resume(args) => pause_limit::resume(global, args, out),
         Verb::Apply(args) => apply::run(global, args, out),
-        Verb::Limit(args) => queues::limit(global, args, out),
+        Verb::Limit(args) => pause_limit::limit(global, args, out),
         Verb::Completions(args) => completions::run(args, out),
         Verb::Man => schema_man::man(out),
         Verb::Schema => Ok(schema_man::schema(out)),
