@@ -120,12 +120,18 @@ impl<'a> Pool<'a> {
 impl Target {
     fn check(&self, at: usize, status: ExitStatus, sandbox: &Sandbox, shared: &Shared) {
         let is_run = at >= WORKERS;
-        // A `run` that goes on with a job whose cancel was asked for by a call that was killed afterwards cancels it, and fails.
-        let was_cancelled =
-            || sandbox.read(&said_by(at)).lines().last().is_some_and(|line| line.contains(": cancelled;"));
+        // A `run` may go on with a job whose cancel was asked for by a call that was killed afterwards, or with one that its `run` had
+        // started and that is not retryable, if that was killed a moment ago. The job ends thereby, and so does the `run`, which fails.
+        let could_not_succeed = || {
+            let said = sandbox.read(&said_by(at));
+            let is_such = |line: &str| {
+                line.contains(": cancelled;") || line.contains(": dead, WORKER_CRASHED: it is not retryable;")
+            };
+            said.lines().last().is_some_and(is_such)
+        };
         let as_it_should = match (status.code(), status.signal()) {
             (Some(0), _) => is_run || self.asked,
-            (Some(1), _) => is_run && was_cancelled(),
+            (Some(1), _) => is_run && could_not_succeed(),
             (Some(code), _) => is_run && (code == 143 && self.asked || code == 130 && self.interrupted),
             // A request to stop that comes before the signal handlers are installed ends it like any program.
             (None, ended_by) => {
