@@ -2,9 +2,10 @@
 //! options they would act on others.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::text::option;
+use crate::text::{option, path_option};
 
 /// The options of a call that say where it acts, as a shell takes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,8 +19,9 @@ static THIS_CALL: OnceLock<Place> = OnceLock::new();
 
 impl Place {
     /// None stands for an option that was not given.
-    pub fn new(db: Option<&str>, file: Option<&str>) -> Self {
-        Self { db: db.map(|path| option("--db", path)), file: file.map(|path| option("--file", path)) }
+    pub fn new(db: Option<&Path>, file: Option<&Path>) -> Self {
+        let [db, file] = [("--db", db), ("--file", file)].map(|(name, path)| Some(path_option(name, path?)));
+        Self { db, file }
     }
 
     /// The place that this call acts on.

@@ -53,6 +53,21 @@ const CALLS: &[&str] = &[
     "list",
 ];
 
+#[test]
+fn a_path_that_is_no_text_is_named_by_its_bytes() {
+    use std::os::unix::ffi::OsStrExt;
+    let sandbox = Sandbox::empty();
+    let odd = std::ffi::OsStr::from_bytes(b"a'b \xff.db");
+    let call = |line: &str| {
+        let call = sandbox.program(env!("CARGO_BIN_EXE_runner")).arg("--db").arg(odd).env_remove("RUNNER_DB");
+        line.split_whitespace().fold(call, Call::arg).run()
+    };
+    let said = call("run -- false").exits(1).stderr;
+    let told = said.split("; ").find_map(|part| part.trim().strip_suffix(" tells more")).expect("a command");
+    let shell = sandbox.program("sh").arg("-c").arg(told).with_runner_on_path().env_remove("RUNNER_DB");
+    shell.run().ok().shows("job 1 false");
+}
+
 fn call(sandbox: &Sandbox, database: &[&str], line: &str) -> Call {
     let program = sandbox.program(env!("CARGO_BIN_EXE_runner"));
     let words = database.iter().copied().chain(line.split_whitespace());

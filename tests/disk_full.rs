@@ -53,6 +53,25 @@ fn a_file_that_cannot_be_made_whole_is_not_made() {
 }
 
 #[test]
+fn a_disk_without_inodes_is_full_and_can_be_looked_at() {
+    let Some(disk) = SmallDisk::mount(JOBS, "600k,nr_inodes=30") else { return };
+    disk.run("enqueue next next").ok();
+    disk.shell("cd small; i=0; while touch file$i 2> /dev/null; do i=$((i + 1)); done");
+    for line in ["inspect", "inspect 1", "doctor", "inspect --json"] {
+        disk.run(line).ok();
+    }
+    disk.run("doctor --strict").exits(1).shows("is full: nothing is enqueued, started or recorded");
+    for line in ["enqueue next", "cancel 1"] {
+        disk.run(line).exits(74).says("disk is full");
+    }
+    disk.run("work --until-idle").exits(74).says("No space left on device");
+    disk.shell("rm small/file*");
+    disk.run("enqueue next").ok().prints("3\n");
+    disk.run("work --drain").ok();
+    disk.run("doctor --strict").ok();
+}
+
+#[test]
 fn a_full_disk_can_be_looked_at() {
     let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
     disk.run("enqueue next next").ok();

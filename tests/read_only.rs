@@ -32,6 +32,7 @@ fn a_database_on_a_read_only_file_system_is_read_and_not_changed() {
         disk.run(line).exits(77).prints("").says("small");
     }
     disk.run("enqueue good").exits(77).says("runner.db cannot be changed: ").says("copy it");
+    disk.run("backup copy.db").exits(77).says("runner.db cannot be changed: ").says("copy it");
     disk.run("work --drain").exits(77).prints("").says("Read-only file system");
     disk.shell("mount -o remount,rw small");
     disk.run("retry 2").ok();

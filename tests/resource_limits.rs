@@ -171,11 +171,27 @@ fn a_worker_that_could_not_find_its_processes_again_does_not_start() {
     sandbox.add("-- true");
     let runner = "exec \"$0\" work --drain";
     unshare(&["--pid", "--fork", "sh", "-c", runner]).exits(74).says("/proc shows another pid namespace");
-    unshare(&["--mount", "sh", "-c", &format!("umount -l /proc; {runner}")])
+    unshare(&["--mount", "sh", "-c", &format!("while umount -l /proc; do :; done; {runner}")])
         .exits(74)
         .says("/proc is missing");
     unshare(&["--pid", "--fork", "--mount-proc", "sh", "-c", runner]).ok();
     assert_eq!(sandbox.job(1)["state"], "succeeded");
+}
+
+#[test]
+fn a_worker_without_dev_null_does_not_start() {
+    let sandbox = Sandbox::empty();
+    let lines = |line: &str| {
+        let call = sandbox.program("unshare").arg("--mount").arg("sh").arg("-c").arg(line);
+        call.arg(env!("CARGO_BIN_EXE_runner")).run()
+    };
+    if !lines("mount -t tmpfs none /dev").ended_well() {
+        eprintln!("nothing can be mounted here: nothing was tested");
+        return;
+    }
+    sandbox.add("-- true");
+    lines("mount -t tmpfs none /dev; exec \"$0\" work --drain").exits(74).says("/dev/null cannot be opened");
+    assert_eq!(sandbox.job(1)["state"], "pending");
 }
 
 /// A filter that refuses `pidfd_open`, which has one number on all machines, and then the program.

@@ -62,9 +62,7 @@ fn place_named_by(args: &[OsString]) -> Place {
     };
     let given = |path: &PathBuf| path != Path::new("");
     let (db, file) = (db.filter(given).map(resolved), file.filter(given).map(absolute));
-    // A path that is no UTF-8 cannot stand in a sentence.
-    let text = |path: &Option<PathBuf>| path.as_ref().and_then(|path| path.to_str().map(str::to_owned));
-    Place::new(text(&db).as_deref(), text(&file).as_deref())
+    Place::new(db.as_deref(), file.as_deref())
 }
 
 /// Makes a write beyond `ulimit -f` fail with EFBIG: SIGXFSZ would end the program. The signal gets a handler and is

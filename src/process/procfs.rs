@@ -75,6 +75,13 @@ pub fn is_stopped(pid: i32) -> bool {
     Stat::of(pid).is_some_and(|stat| stat.stopped)
 }
 
+/// Whether the file of this process's program has been replaced or removed since its start. False if that cannot be seen.
+pub fn is_program_replaced(pid: i32) -> bool {
+    // proc_pid_exe(5): " (deleted)" is appended to the path.
+    fs::read_link(format!("/proc/{pid}/exe"))
+        .is_ok_and(|path| path.as_os_str().as_encoded_bytes().ends_with(b" (deleted)"))
+}
+
 /// The id of this boot, because identities of another boot mean nothing. Empty if `/proc` cannot be read.
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()

@@ -1,6 +1,7 @@
-//! Looks before a worker starts whether the machine gives it what it needs: a `/proc` that shows its processes, open files,
-//! processes.
+//! Looks before a worker starts whether the machine gives it what it needs: a `/proc` that shows its processes, `/dev/null`,
+//! open files, processes.
 
+use std::fs::File;
 use std::io;
 use std::sync::Mutex;
 use std::thread;
@@ -34,6 +35,15 @@ pub fn check_proc() -> io::Result<()> {
     Err(io::Error::other(format!(
         "{problem}, so the processes of jobs could not be found again; `mount -t proc proc /proc` helps"
     )))
+}
+
+/// Fails unless `/dev/null` can be opened, because no attempt could be started without it.
+pub fn check_null() -> io::Result<()> {
+    File::options().read(true).write(true).open("/dev/null").map(drop).map_err(|error| {
+        io::Error::other(format!(
+            "/dev/null cannot be opened, and every job needs it: {error}; `mknod -m 666 /dev/null c 1 3` makes it"
+        ))
+    })
 }
 
 /// Fails if the kernel may not open a process by its pid: a filter of system calls can forbid it, and the slot of each job

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
@@ -38,6 +38,11 @@ impl Crontab {
             if output.status.success() { String::from_utf8(output.stdout).ok()? } else { String::new() };
         let log = PathBuf::from(&owner.account.home).join("runner.log");
         Some(Self { user, text, log, owner: owner.id })
+    }
+
+    /// The file to which the worker writes what it says.
+    pub fn log(&self) -> &Path {
+        &self.log
     }
 
     /// The line that is put in, or changed.

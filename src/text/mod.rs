@@ -12,7 +12,7 @@ mod zone;
 pub use mutated::mutated;
 pub use prose::{
     append, counted, cut_end, cut_middle, hanging_indent, is_invisible, is_safe, last_lines, misspelt,
-    near_names, nearest, option, safe_block, safe_json, safe_line, shell_word, snake_case,
+    near_names, nearest, option, path_option, safe_block, safe_json, safe_line, shell_word, snake_case,
 };
 pub use time::{
     Timestamp, clock_time, day_name, day_time, local_offset, local_time, local_time_ms, machine_offset,

@@ -1,6 +1,8 @@
 //! Text for people: made safe for a terminal, broken into lines, with plurals, and with the names near a misspelt one.
 
 use std::fmt::{Arguments, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use console::measure_text_width;
 
@@ -69,6 +71,19 @@ pub fn shell_word(word: &str) -> String {
 pub fn option(name: &str, value: &str) -> String {
     let sign = if value.starts_with('-') { '=' } else { ' ' };
     format!("{name}{sign}{}", shell_word(value))
+}
+
+/// The same for a path. One that is no UTF-8, which cannot stand in a sentence, is written by its bytes.
+pub fn path_option(name: &str, path: &Path) -> String {
+    if let Some(text) = path.to_str() {
+        return option(name, text);
+    }
+    let written = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => char::from(*byte).to_string(),
+        byte => format!("\\{byte:03o}"),
+    };
+    let bytes: String = path.as_os_str().as_bytes().iter().map(written).collect();
+    format!("{name} \"$(printf '{bytes}')\"")
 }
 
 /// Whether this character only shows itself. The others steer a terminal, change the direction of the text around them, or

@@ -69,6 +69,7 @@ fn start<'a>(
 ) -> Result<Option<Summary>> {
     let inherited = process::reset_inherited_state();
     process::check_proc()?;
+    process::check_null()?;
     process::check_pidfd()?;
     // Before the runtime opens descriptors, which are counted among those of the worker.
     let room = process::room_for(options.slots)?;

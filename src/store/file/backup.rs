@@ -29,6 +29,8 @@ impl Store {
         let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         fs::metadata(folder).map_err(failed)?;
+        // The draft lies beside the database, so that has to be a place where something can be written.
+        self.check_writable()?;
         // SQLite believes a log that lies beside a file, so the draft lies where nobody else can put one.
         let draft = Draft::new(self.file())?;
         self.copy_to(&draft.path, on_progress)?;

@@ -12,7 +12,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, StatVfsMountFlags, access};
+use rustix::fs::{Access, Mode as FileMode, OFlags, StatVfsMountFlags, access};
 use rustix::io::Errno;
 
 use super::error::{NoRoom, Result, StoreError};
@@ -23,8 +23,9 @@ use super::version::Version;
 #[derive(Debug)]
 pub enum Mode {
     ReadWrite,
-    /// Nothing can be written for want of room. The connection locks all others out, and it only reads.
-    DiskFull(NoRoom),
+    /// Nothing can be written for want of room. The connection locks all others out, and it only reads; or, if there is no room for
+    /// a log, it reads a file that must stay as it was then.
+    DiskFull(NoRoom, Option<Stamp>),
     /// Nothing can be written or locked here. The connection reads a file that must stay as it was then.
     Immutable(Stamp),
     /// The same for a file of this older version, of which the connection reads a copy in memory that was brought up.
@@ -113,8 +114,20 @@ pub fn is_on_read_only_file_system(path: &Path) -> bool {
     rustix::fs::statvfs(path).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
-pub fn is_disk_full(path: &Path) -> bool {
-    rustix::fs::statvfs(path).is_ok_and(|found| found.f_bavail == 0)
+/// Why no page can be added beside the file: for want of space, of inodes or of quota. Tries it with a file that has no name.
+pub fn lack_of_room(file: &StoreFile) -> Option<NoRoom> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let probe = rustix::fs::open(file.parent(), flags, FileMode::RUSR | FileMode::WUSR);
+    match probe.and_then(|probe| rustix::io::write(probe, &[0; 4096])) {
+        Ok(_) => None,
+        Err(Errno::NOSPC) => Some(NoRoom::Disk),
+        Err(Errno::DQUOT) => Some(NoRoom::Quota),
+        // This file system has no such files, or the caller may not write here.
+        Err(_) => {
+            let found = rustix::fs::statvfs(file.path()).ok()?;
+            (found.f_blocks > 0 && found.f_bavail == 0).then_some(NoRoom::Disk)
+        }
+    }
 }
 
 #[cfg(test)]

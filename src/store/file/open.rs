@@ -15,7 +15,7 @@ use super::connection::{SYNC_COMMITS, Sharing, checkpoint_on_close, connect, dis
 use super::error::{NoRoom, Result, StoreError};
 use super::header::{check_header, damaged};
 use super::immutable::{
-    Mode, Stamp, denied, explain_denial, is_denial, is_disk_full, is_on_read_only_file_system,
+    Mode, Stamp, denied, explain_denial, is_denial, is_on_read_only_file_system, lack_of_room,
 };
 use super::row::{one, value};
 use super::schema::{self, version_of};
@@ -94,10 +94,11 @@ impl Store {
                 (connect(&file, Sharing::Immutable), Mode::Immutable(stamp))
             }
             // There is no room even for the index of the log. A connection that locks all others out keeps it in memory.
-            Err(StoreError::Full(why)) => (connect(&file, Sharing::Alone), Mode::DiskFull(why)),
-            Err(StoreError::Sqlite(_)) if is_disk_full(file.path()) => {
-                (connect(&file, Sharing::Alone), Mode::DiskFull(NoRoom::Disk))
-            }
+            Err(StoreError::Full(why)) => (connect(&file, Sharing::Alone), Mode::DiskFull(why, None)),
+            Err(StoreError::Sqlite(error)) => match lack_of_room(&file) {
+                Some(why) => without_room(&file, why),
+                None => (Err(StoreError::Sqlite(error)), Mode::ReadWrite),
+            },
             connected => (connected, Mode::ReadWrite),
         };
         let connection = connection.map_err(|error| explain(error, &file))?;
@@ -227,10 +228,10 @@ impl Store {
         written.map_err(|error| explain_denial(error, &self.file))
     }
 
-    fn check_writable(&self) -> Result<()> {
+    pub(in crate::store) fn check_writable(&self) -> Result<()> {
         match self.mode {
             Mode::ReadWrite => Ok(()),
-            Mode::DiskFull(why) => Err(StoreError::Full(why)),
+            Mode::DiskFull(why, _) => Err(StoreError::Full(why)),
             Mode::Immutable(_) | Mode::Copied(..) => {
                 Err(StoreError::NotWritable(self.file.path().to_owned()))
             }
@@ -272,7 +273,7 @@ impl Store {
     pub(in crate::store) fn autocommit<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let done = body(&self.connection);
         // Parts of it may have been read before the change and parts after, so it may look damaged.
-        if let Mode::Immutable(stamp) | Mode::Copied(stamp, _) = &self.mode
+        if let Mode::Immutable(stamp) | Mode::Copied(stamp, _) | Mode::DiskFull(_, Some(stamp)) = &self.mode
             && *stamp != Stamp::of(&self.file)?
         {
             return Err(StoreError::ChangedWhileRead(self.file.path().to_owned()));
@@ -322,12 +323,26 @@ fn identity(file: &StoreFile) -> io::Result<(u64, u64)> {
     fs::metadata(file.path()).map(|found| (found.dev(), found.ino()))
 }
 
+/// Connects to a file of which nothing can be written now, to read it.
+fn without_room(file: &StoreFile, why: NoRoom) -> (Result<Connection>, Mode) {
+    match (connect(file, Sharing::Alone), Stamp::of_unused(file)) {
+        // There is not even room for an empty log.
+        (Err(StoreError::Sqlite(_)), Ok(stamp)) => {
+            (connect(file, Sharing::Immutable), Mode::DiskFull(why, Some(stamp)))
+        }
+        (alone, _) => (alone, Mode::DiskFull(why, None)),
+    }
+}
+
 /// Adds to an error of opening what its cause is: which file is damaged, that this user may not write to it, or that the
 /// disk is full.
 fn explain(error: StoreError, file: &StoreFile) -> StoreError {
     match explain_denial(error, file) {
         StoreError::Damaged(_, what) => damaged(file.path(), what),
-        StoreError::Sqlite(_) if is_disk_full(file.path()) => StoreError::Full(NoRoom::Disk),
+        StoreError::Sqlite(error) => match lack_of_room(file) {
+            Some(why) => StoreError::Full(why),
+            None => StoreError::Sqlite(error),
+        },
         other => other,
     }
 }

@@ -4,11 +4,7 @@
 //!
 //! The list walks forward from what is wrong, along indexes, because a million jobs may wait or have died.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-
 use rusqlite::{Connection, Row, ToSql, params, params_from_iter};
-use rustix::fs::StatVfsMountFlags;
 
 use super::filter::Filter;
 use super::interrupted;
@@ -18,7 +14,8 @@ use super::problem::{FileChange, Found, HolderState, LongestRunning, OverdueReas
 use super::stuck_groups;
 use super::unresolved;
 use crate::model::{Attention, JobState, Pause};
-use crate::store::file::error::Result;
+use crate::store::file::error::{NoRoom, Result};
+use crate::store::file::immutable::{is_on_read_only_file_system, lack_of_room};
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, maybe, value};
 use crate::store::file::schema::version_of;
@@ -99,13 +96,9 @@ impl Store {
 
 /// An alarm if the file system of the database takes no more data of the file's owner.
 fn disk_full(file: &StoreFile) -> Option<Found> {
-    let found = rustix::fs::statvfs(file.path()).ok()?;
-    let is_of_root = fs::metadata(file.path()).is_ok_and(|file| file.uid() == 0);
-    let free = if is_of_root { found.f_bfree } else { found.f_bavail };
-    let is_read_only = found.f_flag.contains(StatVfsMountFlags::RDONLY);
-    let is_full = found.f_blocks > 0 && free == 0;
-    let path = file.path().to_owned();
-    (is_read_only || is_full).then(|| Problem::DiskFull { path, is_read_only }.alarm())
+    let is_read_only = is_on_read_only_file_system(file.path());
+    let why = if is_read_only { Some(NoRoom::ReadOnly) } else { lack_of_room(file) };
+    why.map(|why| Problem::DiskFull { path: file.path().to_owned(), why }.alarm())
 }
 
 /// What is asked for, at one moment.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::model::{AttentionKind, Rate};
+use crate::store::file::error::NoRoom;
 use crate::store::write::workers::NoWorker;
 use crate::text::{Millis, Timestamp};
 
@@ -27,7 +28,7 @@ pub enum Problem {
     /// The file system of the database takes no more data.
     DiskFull {
         path: PathBuf,
-        is_read_only: bool,
+        why: NoRoom,
     },
     Dead(Dead),
     /// Dead letters of names and codes that have no entry; without a time, jobs that expired and were not read.

@@ -15,7 +15,7 @@ use crate::place::Place;
 use crate::store::problem::{
     Count, Dead, DeadLetters, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem, Stuck,
 };
-use crate::store::{FileChange, NoWorker};
+use crate::store::{FileChange, NoRoom, NoWorker};
 use crate::text::{Timestamp, counted, human_duration, local_time, safe_line};
 
 /// The command of a process is cut after this many characters.
@@ -60,12 +60,16 @@ impl Advice<'_> {
     fn words(&self, problem: &Problem, jobs: &[i64]) -> Words {
         let mut ways = Vec::new();
         let (fact, command) = match problem {
-            Problem::DiskFull { path, is_read_only } => {
-                // Another mount of it may be writable.
-                let why = if *is_read_only {
-                    "is read-only: nothing can be enqueued, started or recorded through this path"
-                } else {
-                    "is full: nothing is enqueued, started or recorded"
+            Problem::DiskFull { path, why } => {
+                let why = match why {
+                    // Another mount of it may be writable.
+                    NoRoom::ReadOnly => {
+                        "is read-only: nothing can be enqueued, started or recorded through this path"
+                    }
+                    NoRoom::Quota => {
+                        "gives its owner no more room, as the quota is used up: nothing is enqueued, started or recorded"
+                    }
+                    NoRoom::Disk | NoRoom::FileSize => "is full: nothing is enqueued, started or recorded",
                 };
                 (format!("the file system of {} {why} until that ends", path.display()), None)
             }

@@ -7,7 +7,7 @@ use crate::store::problem::{
     Count, Dead, DeadLetters, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem,
     RetryObstacle, RootEnd, SameWork, Stuck,
 };
-use crate::store::{FileChange, NoWorker};
+use crate::store::{FileChange, NoRoom, NoWorker};
 use crate::text::{Millis, Timestamp, clock_time};
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -126,8 +126,9 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
     };
     let narrowed = DeadLetters { wanted_label: Some("eu".to_owned()), are_all_named: false, ..letters(40) };
     vec![
-        (Problem::DiskFull { path: "/db".into(), is_read_only: false }, vec![]),
-        (Problem::DiskFull { path: "/db".into(), is_read_only: true }, vec![]),
+        (Problem::DiskFull { path: "/db".into(), why: NoRoom::Disk }, vec![]),
+        (Problem::DiskFull { path: "/db".into(), why: NoRoom::Quota }, vec![]),
+        (Problem::DiskFull { path: "/db".into(), why: NoRoom::ReadOnly }, vec![]),
         (Problem::Dead(dead(1, SameWork::None, None)), vec![9]),
         (Problem::Dead(dead(2, SameWork::AllOfName, None)), vec![9, 8]),
         (Problem::Dead(dead(2, SameWork::AllOfName, Some(NeedsForce))), vec![9, 8]),
@@ -244,6 +245,8 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
 fn each_problem_has_a_sentence_and_the_command_that_settles_it() {
     insta::assert_snapshot!(table(problems(), &Place::default()), @r#"
 disk_full: the file system of /db is full: nothing is enqueued, started or recorded until that ends
+    -
+disk_full: the file system of /db gives its owner no more room, as the quota is used up: nothing is enqueued, started or recorded until that ends
     -
 disk_full: the file system of /db is read-only: nothing can be enqueued, started or recorded through this path until that ends
     -
@@ -428,14 +431,15 @@ stuck: jobs 19, 18, 17 and 1 more were removed and hold back 2 jobs: 20 report, 
 
 #[test]
 fn every_command_names_the_database_and_the_job_file_of_the_call() {
-    let place = Place::new(Some("/a b.db"), Some("my.toml"));
+    let place = Place::new(Some("/a b.db".as_ref()), Some("my.toml".as_ref()));
     for (problem, jobs) in problems() {
         let (what, said) = (format!("{problem:?}"), "runner retry 1 is what it said");
         let Attention { message, command, .. } = entry(Found { problem, alarm: true, jobs }, &place);
         let own = message.replace(said, "").replace("a newer runner than", "");
         for text in [own, command.unwrap_or_default()] {
             for call in text.split("runner ").skip(1) {
-                let rest = call.split_once(' ').unwrap_or_default().1;
+                let install = call.strip_prefix("service install ");
+                let rest = install.unwrap_or_else(|| call.split_once(' ').unwrap_or_default().1);
                 assert!(rest.starts_with("--db '/a b.db' --file "), "{call}: {what}");
                 assert_eq!(rest.matches("--file").count(), 1, "{call}: {what}");
             }
