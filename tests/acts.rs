@@ -111,12 +111,12 @@ fn each_act_changes_a_selected_job_that_fits_and_leaves_any_other() {
     cancel --label                  cancelled cancelled cancelled cancelled ending    0         0         0         0         0
     change --now ID                 ready     ready     ready     blocked   1         1         1         1         1         66
     change --now NAME               ready     ready     ready     blocked   1         66        66        66        66        66
-    change --now --name             ready     ready     ready     blocked   0         0         0         0         0         0
-    change --now --label            ready     ready     ready     blocked   0         0         0         0         0         0
+    change --now --name             ready     ready     ready     blocked   1         0         0         0         0         0
+    change --now --label            ready     ready     ready     blocked   1         0         0         0         0         0
     change --redefine ID            replaced  replaced  replaced  replaced  1         1         1         1         1         66
     change --redefine NAME          replaced  replaced  replaced  replaced  1         66        66        66        66        66
-    change --redefine --name        replaced  replaced  replaced  replaced  0         0         0         0         0         0
-    change --redefine --label       replaced  replaced  replaced  replaced  0         0         0         0         0         0
+    change --redefine --name        replaced  replaced  replaced  replaced  1         0         0         0         0         0
+    change --redefine --label       replaced  replaced  replaced  replaced  1         0         0         0         0         0
     retry ID                        1         1         1         1         1         1         ready     ready     ready     66
     retry NAME                      66        66        66        66        66        66        ready     66        ready     66
     retry --dead --name             0         0         0         0         0         0         ready     0         0         0

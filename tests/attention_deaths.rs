@@ -96,6 +96,11 @@ fn dead_letters_of_which_a_later_run_succeeded() {
         sandbox.run(screen).ok().shows("a later run succeeded");
     }
     assert!(!sandbox.run("inspect 2").ok().stdout.contains("later run"));
+    sandbox.run("inspect 1").ok().shows("runner resolve 1\n");
+    let ran = sandbox.run("inspect dead --name backup").ok().shows("  resolve runner resolve 1\n");
+    assert!(!ran.stdout.contains("retry"), "{ran}");
+    let ran = sandbox.run("inspect dead").ok().shows("  resolve runner resolve 1\n");
+    ran.shows("  replay  runner retry --dead --error-code EXIT_1\n");
     settled(&sandbox, &entry);
     sandbox.run("resolve 2").ok();
     sandbox.run("doctor --strict -q").ok().prints("");

@@ -37,7 +37,12 @@ fn a_copy_leaves_the_workers_and_processes_of_the_original_alone() {
             .shows(&format!("its worker works on {original}, of which this database is a copy"))
             .shows("its worker is dead");
         assert_eq!(in_copy("inspect workers --json").ok().json()["alive"], false);
-        in_copy("inspect").ok().shows("no worker is running").shows("1 died");
+        in_copy("inspect")
+            .ok()
+            .shows(
+                "no worker is running, and one that you start in this copy does again what the original does",
+            )
+            .shows("1 died");
         in_copy("wait 1 --wait-timeout 0s").exits(75).says("job 1 has started, but its worker works on");
         in_copy("doctor")
             .ok()

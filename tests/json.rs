@@ -76,7 +76,7 @@ fn the_fields_of_the_overview() {
     assert_only_fields(worker, "id pid alive started_at slots running queues");
     assert_eq!((&worker["slots"], &worker["queues"]), (&json!(3), &json!(["a", "b"])));
     let listed = sandbox.run("inspect workers --json").ok().json();
-    assert_only_fields(&listed, "worker_id pid alive started_at slots running queues job_id");
+    assert_only_fields(&listed, "worker_id pid alive started_at slots running queues job_id outdated");
     assert_eq!(listed["worker_id"], worker["id"]);
     assert_eq!(overview["db"], sandbox.db().display().to_string());
     let empty = Sandbox::empty().run("inspect --json").ok().json();

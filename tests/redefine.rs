@@ -41,6 +41,8 @@ fn a_definition_that_differs_is_told_first_and_kept() {
     sandbox.drain();
     assert_eq!(sandbox.job(2)["error_code"], "EXIT_4", "it is the old one that was run");
     sandbox.run("retry 2 -q").ok().prints("").quietly();
+    let ran = sandbox.run("retry 2").exits(1);
+    assert!(!ran.stderr.contains("differs"), "what was left needs no other definition: {ran}");
     sandbox.drain();
     sandbox.write("jobs.toml", "no job file");
     sandbox.run("retry 2").ok().quietly();

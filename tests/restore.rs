@@ -45,6 +45,8 @@ fn the_copy_takes_the_place_of_the_database_which_is_kept() {
     sandbox.run("restore copy.db").ok().prints(&said).quietly();
     assert_eq!(jobs(&sandbox, "runner.db"), ["one"]);
     assert_eq!(jobs(&sandbox, "runner.db.replaced-1"), ["one", "two"]);
+    let ran = sandbox.run("--db runner.db.replaced-1 work --until-idle --queue none").ok();
+    ran.says("restore has put this database aside: its jobs may run in the one that took its place, too");
     assert!(fs::read(sandbox.path("copy.db")).unwrap() == copy, "the copy stays as it is");
     // Id 2 has been given out.
     assert_eq!(sandbox.add("--name new -- true"), 3);

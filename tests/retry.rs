@@ -223,7 +223,6 @@ fn older_ones_stay_dead_letters_where_the_newest_cannot_be_replayed() {
     let ran = sandbox.run("retry --dead --latest").ok().prints("");
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stderr, @"
-    runner: job 4 keeps the definition of its enqueue; worse in [DIR]/jobs.toml differs (unique_key); to take the present one: runner change 4 --redefine
     runner: left 2 jobs because a newer one, which does the same, was left
     runner: left 1 job declared retryable = false; see --force
     runner: left 1 job whose unique key is held by an unfinished job

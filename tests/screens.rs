@@ -42,8 +42,6 @@ fn screens_of_one_job() {
           result  42
 
             1  [TIME]  [DURATION]  exit 0
-
-        next  runner logs 2
         ");
         insta::assert_snapshot!(seen("inspect 3"), @"
         job 3 later: scheduled
@@ -72,7 +70,7 @@ fn screens_of_one_job() {
             1  [TIME]  [DURATION]  SIGKILL -> SIGNAL_KILL
                SIGNAL_KILL is final: it is not retryable
 
-        next  runner logs 4  runner retry 4 --force
+        next  runner retry 4 --force
         ");
         insta::assert_snapshot!(seen("inspect 1.2"), @r"
         job 1 push, attempt 2: failed, HTTP_ERROR

@@ -231,6 +231,17 @@ fn without_systemd_a_line_of_the_crontab_starts_the_worker() {
 }
 
 #[test]
+fn a_line_that_could_not_log_is_refused() {
+    let machine = Machine::new(&[("crontab", CRONTAB)]);
+    if !is_root() {
+        return; // Machine calls as another user only then, who may not write everywhere.
+    }
+    let call = machine.call("service install").env("HOME", "/nonexistent");
+    call.run().exits(77).says("the worker would log to /nonexistent/runner.log, and you may not write there");
+    assert!(!machine.sandbox.path("crontab").exists());
+}
+
+#[test]
 fn the_line_of_the_crontab_starts_a_worker_as_cron_does() {
     let machine = Machine::new(&[("crontab", CRONTAB)]);
     machine.run("service install").ok();

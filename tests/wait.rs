@@ -235,7 +235,8 @@ fn the_output_of_the_death_that_holds_the_job_back_is_told() {
     );
     let _worker = sandbox.worker("");
     let ran = sandbox.run("enqueue report --wait --output-on-failure -q").exits(1).prints("out\n");
-    ran.says("job 1 clean: dead, EXIT_3: its attempts are used up; runner inspect 1 tells more\ncolumn 7 is missing\n");
+    ran.says("job 1 clean: dead, EXIT_3: its attempts are used up, at 2")
+        .says("tells more\ncolumn 7 is missing\n");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn of_a_long_job_the_middle_is_left_out() {
     session.resize(80, 24);
     wait_until("the screen is drawn anew, down to its last line", || {
         let lines = session.lines();
-        lines.len() == 24 && lines[23].starts_with("next  runner logs 1")
+        lines.len() == 24 && lines[23].starts_with("next  runner retry 1")
     });
     let lines = session.lines();
     assert!(lines.iter().any(|line| line.ends_with(" lines left out")), "{lines:#?}");

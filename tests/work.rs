@@ -1,6 +1,6 @@
 //! `runner work`: slots, queues, order, and when it ends.
 
-use std::thread;
+use std::{fs, thread};
 
 use rustix::process::Signal;
 
@@ -59,6 +59,10 @@ fn drain_waits_out_retries_and_schedules_and_until_idle_does_not() {
     sandbox.add("job --in 1h");
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.log(), ["ran"]);
+    let mut drain = Background::worker(&sandbox, sandbox.call("work --drain"));
+    drain.until_it_says("this drain waits for 2 jobs due later, too, the next at ");
+    drain.ask_to_stop(Signal::TERM);
+    drain.wait().exits(143);
     for (state, id) in [("retrying", 1), ("scheduled", 2)] {
         assert_eq!(sandbox.run(&format!("inspect jobs --json --state {state}")).ok().json()["id"], id);
     }
@@ -80,6 +84,24 @@ fn drain_and_until_idle_look_only_at_selected_queues_that_are_not_paused() {
     sandbox.run("work --drain --queue mine --queue paused").ok();
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.log(), ["ran"]);
+}
+
+#[test]
+fn a_worker_whose_program_was_replaced_is_named() {
+    let sandbox = Sandbox::empty();
+    let program = sandbox.path("program");
+    let install = || {
+        fs::copy(env!("CARGO_BIN_EXE_runner"), sandbox.path("new")).expect("a copy");
+        fs::rename(sandbox.path("new"), &program).expect("it takes the place");
+    };
+    install();
+    let call = sandbox.program(program.to_str().expect("a path")).arg("work");
+    let worker = Background::worker(&sandbox, call);
+    let named = format!("the program of worker {} was replaced", worker.pid());
+    assert!(!sandbox.run("inspect workers").ok().stdout.contains(&named));
+    install();
+    sandbox.run("inspect workers").ok().shows(&named);
+    assert_eq!(sandbox.run("inspect workers --json").ok().json()["outdated"], true);
 }
 
 #[test]

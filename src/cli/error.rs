@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::path::Path;
 use std::process::{ExitCode, Termination};
 
 use serde_json::json;
@@ -138,9 +139,12 @@ fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>)
             format!("`{}` writes one here; `--file PATH` or $RUNNER_FILE names another", runner("init", ""))
                 .into(),
         ),
-        JobFileError::Untrusted { path, .. } => {
-            let word = shell_word(&path.to_string_lossy());
-            let hint = format!("if you trust what it says: export RUNNER_FILE={word}");
+        JobFileError::Untrusted { path, why } => {
+            let word = |path: &Path| shell_word(&path.to_string_lossy());
+            let close =
+                why.to_close.as_deref().map(|open| format!("chmod o-w {} closes it; or ", word(open)));
+            let close = close.unwrap_or_default();
+            let hint = format!("{close}if you trust what it says: export RUNNER_FILE={}", word(path));
             (ExitStatus::PERMISSION, hint.into())
         }
         JobFileError::ForeignLink { link, .. } => (ExitStatus::PERMISSION, name_target(link).into()),

@@ -117,8 +117,8 @@ Options of every verb, before or after it:
 
 Examples:
   runner init && runner check         start with a job file
-  runner enqueue nightly-backup       a job that it declares
-  runner enqueue -- tar czf a.tgz .   any command
+  runner enqueue hello                a job that it declares
+  runner enqueue -- sh -c 'uptime'    any command
   runner work --drain                 run all of them, then end
   runner inspect                      what came of them
 
@@ -359,7 +359,7 @@ Examples:
 pub const RESTORE: &str = "\
 Examples:
   runner restore runner-2026-11-22.db
-  runner --db runner.db.replaced-1 inspect   the old one
+  runner --db runner.db.replaced-1 inspect   the old one, to look at
 
 Stop the workers first. The copy is checked, and stays.
 Jobs that waited or ran when it was made run again once a

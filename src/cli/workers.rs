@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::process::is_program_replaced;
 use crate::store::{Liveness, Store, Worker, WorkerStatus};
 use crate::worker::liveness;
 
@@ -12,7 +13,11 @@ pub fn worker_statuses(store: &Store) -> Result<Vec<WorkerStatus>> {
 
 /// Looks at the lock of each worker to tell whether it is alive. One that has ended since its row was read was alive then.
 pub fn with_liveness(store: &Store, workers: Vec<Worker>) -> Result<Vec<WorkerStatus>> {
-    let status = |row| WorkerStatus { liveness: liveness(store.file(), &row), row };
+    let status = |row: Worker| {
+        let liveness = liveness(store.file(), &row);
+        let is_alive = matches!(liveness, Liveness::Alive | Liveness::Suspended);
+        WorkerStatus { liveness, is_outdated: is_alive && is_program_replaced(row.pid), row }
+    };
     let mut statuses: Vec<_> = workers.into_iter().map(status).collect();
     if statuses.iter().any(|worker| worker.liveness == Liveness::Dead) {
         let open = store.open_workers()?;

@@ -35,6 +35,8 @@ pub struct TakenOver {
     pub left: Vec<LeftLine>,
     /// Deaths would be mailed, but there is no program `mail`.
     pub lacks_mail: bool,
+    /// No line says `MAILTO`: cron mails what the jobs write to the owner of the crontab.
+    pub mails_owner: bool,
     /// Each command begins with the name of a user, as in a system crontab, but was not read as one.
     pub seems_to_name_users: bool,
 }
@@ -80,7 +82,8 @@ pub fn take_over(crontab: &[u8], around: &CrontabContext<'_>) -> TakenOver {
     };
     let mut read = parts.iter().filter_map(Part::job).peekable();
     let seems_to_name_users = !around.has_users && read.peek().is_some() && read.all(begins_with_user);
-    TakenOver { text, jobs, left, lacks_mail, seems_to_name_users }
+    let mails_owner = !reader.variables.contains_key("MAILTO");
+    TakenOver { text, jobs, left, lacks_mail, mails_owner, seems_to_name_users }
 }
 
 /// Goes through the lines of a crontab.
@@ -204,6 +207,9 @@ impl CrontabReader<'_> {
         if let Some((path, there)) = command_line::idle_because(command, self.around.is_there) {
             let why = if there { "is there" } else { "is missing" };
             notes.push(format!("Does nothing on this machine, because {path} {why}."));
+        }
+        if command.trim_end().strip_suffix('&').is_some_and(|before| !before.ends_with('&')) {
+            notes.push("What goes on in the background ends when the systemd unit of the worker stops: a daemon needs one of its own.".to_owned());
         }
         if let Some(zone) = self.variables.get("CRON_TZ").filter(|_| schedule != Schedule::AT_BOOT) {
             notes.push(format!(

@@ -72,6 +72,14 @@ fn variables_count_from_their_line_on() {
 }
 
 #[test]
+fn what_a_line_leaves_in_the_background_is_noted() {
+    let noted =
+        |line: &str| taken(format!("@reboot {line}\n"), false).text.contains("a daemon needs one of");
+    assert!(noted("mydaemon &") && noted("mydaemon >/dev/null 2>&1 &"));
+    assert!(!noted("a && b") && !noted("a & wait") && !noted("a"));
+}
+
+#[test]
 fn the_shell_gets_the_whole_line() {
     let text = "0 1 * * * a \"b\" 'c' \\d # e\nSHELL=/bin/bash\n0 2 * * * a \"b\" 'c' \\d\n";
     let jobs = jobs(text, false);

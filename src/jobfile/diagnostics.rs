@@ -241,6 +241,26 @@ fn printable(text: &str) -> String {
     text.chars().map(replace).collect()
 }
 
+/// Why a job file that was found is not used.
+#[derive(Debug)]
+pub struct Distrust {
+    why: String,
+    /// The caller's own file or folder, which the caller can close to others.
+    pub to_close: Option<PathBuf>,
+}
+
+impl Distrust {
+    pub(super) const fn new(why: String) -> Self {
+        Self { why, to_close: None }
+    }
+}
+
+impl fmt::Display for Distrust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
 /// Why the job file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JobFileError {
@@ -256,7 +276,7 @@ pub enum JobFileError {
     Nowhere { start_dir: PathBuf, user_file: Option<PathBuf> },
     /// The file was found by walking upwards, and somebody else may have written it.
     #[error("the job file {} was not used, because {why}", path.display())]
-    Untrusted { path: PathBuf, why: String },
+    Untrusted { path: PathBuf, why: Distrust },
     /// The path leads through a link of somebody else's.
     #[error("the job file {} was not used: {link}", path.display())]
     ForeignLink { path: PathBuf, link: ForeignLink },

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-use super::diagnostics::JobFileError;
+use super::diagnostics::{Distrust, JobFileError};
 
 /// The name of the job file that [`locate`] looks for.
 pub const FILE_NAME: &str = "jobs.toml";
@@ -72,7 +72,7 @@ impl Caller {
     }
 
     /// Looks at the file, at each link that leads to it, and at the folder of each. The error says who may write there.
-    fn check(&self, path: &Path) -> Result<(), String> {
+    fn check(&self, path: &Path) -> Result<(), Distrust> {
         let mut path = path.to_owned();
         for _ in 0..MAX_LINKS {
             let folder_path = path.parent().unwrap_or(&path).to_owned();
@@ -81,31 +81,37 @@ impl Caller {
             self.check_owner(&path, &file)?;
             self.check_owner(&folder_path, &folder)?;
             if !file.is_symlink() && others_write(&file) {
-                return Err(format!("{}, and others may write to it", owned(&path, &file)));
+                return Err(self.open_to_others(&path, &file, "others may write to it"));
             }
             let is_kept = folder.mode() & STICKY != 0 && self.is_own(&file);
             if others_write(&folder) && !is_kept {
-                return Err(format!("{}, and others may put files there", owned(&folder_path, &folder)));
+                return Err(self.open_to_others(&folder_path, &folder, "others may put files there"));
             }
             if !file.is_symlink() {
                 return Ok(());
             }
             path = folder_path.join(look(&path, fs::read_link(&path))?);
         }
-        Err(format!("more than {MAX_LINKS} links lead to it"))
+        Err(Distrust::new(format!("more than {MAX_LINKS} links lead to it")))
     }
 
-    fn check_owner(&self, path: &Path, found: &Metadata) -> Result<(), String> {
+    fn open_to_others(&self, path: &Path, found: &Metadata, what: &str) -> Distrust {
+        let mut distrust = Distrust::new(format!("{}, and {what}", owned(path, found)));
+        distrust.to_close = (found.uid() == self.uid).then(|| path.to_owned());
+        distrust
+    }
+
+    fn check_owner(&self, path: &Path, found: &Metadata) -> Result<(), Distrust> {
         if found.uid() == 0 || self.is_own(found) {
             return Ok(());
         }
         let root = if self.uid == 0 { "" } else { " or to root" };
-        Err(format!("{}, and not to you (user {}){root}", owned(path, found), self.uid))
+        Err(Distrust::new(format!("{}, and not to you (user {}){root}", owned(path, found), self.uid)))
     }
 }
 
-fn look<T>(path: &Path, found: io::Result<T>) -> Result<T, String> {
-    found.map_err(|error| format!("{} cannot be looked at: {error}", path.display()))
+fn look<T>(path: &Path, found: io::Result<T>) -> Result<T, Distrust> {
+    found.map_err(|error| Distrust::new(format!("{} cannot be looked at: {error}", path.display())))
 }
 
 fn others_write(found: &Metadata) -> bool {

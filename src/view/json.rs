@@ -226,6 +226,7 @@ pub fn worker_json(worker: &WorkerStatus) -> Value {
 pub fn listed_worker_json(worker: &WorkerStatus) -> Value {
     let mut object = worker_fields("worker_id", worker);
     object["job_id"] = json!(worker.row.run_job_id); // of a run
+    object["outdated"] = json!(worker.is_outdated);
     object
 }
 

@@ -16,7 +16,7 @@ pub struct WorkArgs {
     /// Only this queue; repeatable
     #[arg(long, value_name = "QUEUE", value_parser = values::name)]
     pub queue: Vec<String>,
-    /// End when no job is left, paused queues aside
+    /// End when no job is due, now or later
     #[arg(long, conflicts_with = "until_idle")]
     pub drain: bool,
     /// End when no job is due or running

@@ -1,7 +1,7 @@
 //! `runner cancel`, `retry`, `change` and `resolve`: each selects jobs, does one thing to each of them in one
 //! transaction, prints what changed, and names what was left with the reason.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
@@ -66,10 +66,15 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
         let jobs = &replacements(&selected.jobs, |old| planner.replacement(old))?;
         return selected.run(&mut store, Act::ReplaceEnded { jobs, force }, args.dry_run, out);
     }
+    let act = Act::Retry { force };
+    let results = selected.act(&mut store, act, args.dry_run)?;
     if !out.quiet {
-        warn_of_differing(global, selected.will_run().into_iter(), args.dry_run);
+        let is_put_back = |(result, _): &&Acted| matches!(result.outcome, Ok(Done::Changed));
+        let put_back = results.iter().filter(is_put_back);
+        let jobs = put_back.filter_map(|(result, _)| selected.jobs.get(&result.id));
+        warn_of_differing(global, jobs, args.dry_run);
     }
-    selected.run(&mut store, Act::Retry { force }, args.dry_run, out)
+    selected.tell(&store, act, &results, args.dry_run, out)
 }
 
 /// Changes pending jobs where they stand, or puts new ones of the present definition in their places.
@@ -108,6 +113,9 @@ fn replacements(
     let replacement = |old: &JobRow| Ok(replacement(old)?.map(|new| (old.id, new)));
     jobs.values().map(replacement).filter_map(Result::transpose).collect()
 }
+
+/// What was done to a job, and that job after the act, or the job that has replaced it.
+type Acted = (ActResult, Option<JobRow>);
 
 /// The jobs that a verb acts on.
 #[derive(Default)]
@@ -170,19 +178,14 @@ impl Selected {
         Ok(Self { jobs: read_jobs(store, &ids, now)?, ids, exit, ..Self::default() })
     }
 
-    /// The jobs that the act puts back: without those that are resolved because of a newer one.
-    fn will_run(&self) -> Vec<&JobRow> {
-        let (mut seen, mut jobs) = (BTreeSet::new(), Vec::new());
-        for job in self.jobs.values().rev() {
-            if !self.latest || job.task_hash.is_none_or(|task| seen.insert(task)) {
-                jobs.push(job);
-            }
-        }
-        jobs
+    /// Acts on the jobs, and tells what came of it.
+    fn run(self, store: &mut Store, act: Act<'_>, dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
+        let results = self.act(store, act, dry_run)?;
+        self.tell(store, act, &results, dry_run, out)
     }
 
     /// Acts on the jobs, or, as a dry run, acts on them in a transaction that is rolled back.
-    fn run(self, store: &mut Store, act: Act<'_>, dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
+    fn act(&self, store: &mut Store, act: Act<'_>, dry_run: bool) -> Result<Vec<Acted>> {
         let read_back = |store: &mut Store| -> Result<_> {
             let results =
                 if self.latest { store.act_on_latest(&self.ids, act)? } else { store.act(&self.ids, act)? };
@@ -192,9 +195,20 @@ impl Selected {
             };
             results.into_iter().map(with_job).collect::<Result<Vec<_>>>()
         };
-        let results = if dry_run { store.rehearse(read_back)?? } else { read_back(store)? };
+        if dry_run { store.rehearse(read_back)? } else { read_back(store) }
+    }
+
+    /// Prints what was done to each job, and names those that were left.
+    fn tell(
+        self,
+        store: &Store,
+        act: Act<'_>,
+        results: &[Acted],
+        dry_run: bool,
+        out: &mut Output,
+    ) -> Result<ExitStatus> {
         let (mut changed, mut refused, mut older) = (0, Vec::new(), 0);
-        for (ActResult { id, outcome }, job) in &results {
+        for (ActResult { id, outcome }, job) in results {
             match (outcome, job) {
                 (Ok(done), Some(job)) => {
                     changed += 1;

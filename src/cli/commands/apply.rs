@@ -60,14 +60,14 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
         Ok(store.apply(declared)?)
     };
     let now = clock::now();
-    let mut has_worker = true;
+    let mut workers = None;
     let applied = if args.dry_run {
         locate::open_to_rehearse(global)?.rehearse(apply)??
     } else {
         let mut store =
             if args.none { locate::open_to_write(global)? } else { locate::open_or_create(global)? };
         let applied = apply(&mut store)?;
-        has_worker = worker_statuses(&store)?.iter().any(WorkerStatus::is_living_worker);
+        workers = Some(worker_statuses(&store)?);
         if args.none && applied.is_empty() && !out.quiet {
             warn_of_nothing(&path, &store.applied_files()?);
         }
@@ -90,8 +90,9 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
             warn(&format!("{name} was applied from {owner}, which is gone: it is taken over"));
         }
     }
-    if !has_worker && !wanted.is_empty() {
-        warn(&nothing_until_worker("fires", Place::of_this_call()));
+    let unserved = workers.filter(|workers| !workers.iter().any(WorkerStatus::is_living_worker));
+    if let Some(workers) = unserved.filter(|_| !wanted.is_empty()) {
+        warn(&nothing_until_worker("fires", &workers, Place::of_this_call()));
     }
     Ok(ExitStatus::SUCCESS)
 }

@@ -39,6 +39,9 @@ struct Report {
     sqlite: &'static str,
     rules: usize,
     problems: Vec<Finding>,
+    /// Rows of the database break a rule. Other problems are those of its surroundings.
+    #[serde(skip)]
+    is_damaged: bool,
     /// Worth knowing, but not wrong.
     notes: Vec<String>,
     attention: Option<Vec<Attention>>,
@@ -71,6 +74,7 @@ pub fn run(global: &Global, args: &DoctorArgs, out: &mut Output) -> Result<ExitS
             Err(error) if !broken.is_empty() && is_damage(&error) => {}
             Err(error) => return Err(error),
         }
+        report.is_damaged = !broken.is_empty();
         report.problems.extend(broken);
     } else {
         report.is_missing = true;
@@ -239,11 +243,17 @@ fn show(out: &mut Output, report: &Report, strict: bool) {
     } else {
         None
     };
-    let (style, words) = match (is_sound, needs) {
-        (true, None) => (Style::Good, format!("the file is sound{well}")),
-        (true, Some(needs)) => (Style::Bad, format!("the file is sound, but {needs}")),
-        (false, None) => (Style::Bad, "the file is not sound".to_owned()),
-        (false, Some(needs)) => (Style::Bad, format!("the file is not sound, and {needs}")),
+    let failed = counted(report.problems.len(), "check");
+    let file = match (report.is_damaged, is_sound) {
+        (true, _) => "the file is not sound".to_owned(),
+        (false, false) => format!("the file is sound, but {failed} failed"),
+        (false, true) => "the file is sound".to_owned(),
+    };
+    let (style, words) = match needs {
+        None if is_sound => (Style::Good, file + &well),
+        None => (Style::Bad, file),
+        Some(needs) if is_sound => (Style::Bad, format!("{file}, but {needs}")),
+        Some(needs) => (Style::Bad, format!("{file}, and {needs}")),
     };
     out.line(format!("verdict   {}", out.paint(style, &words)));
 }

@@ -147,7 +147,7 @@ pub fn report_final(
     }
     // Why such a job cannot go on was told when that was seen.
     if !job.is_stuck() {
-        tell(out, job, last)?;
+        tell(out, job, last, "")?;
     }
     if with_its_output && !out.json {
         show_output(out, store, job, last)?;
@@ -157,7 +157,8 @@ pub fn report_final(
     for unmet in stuck.take(MAX_NAMED) {
         if let Some(before) = store.job(unmet.id, clock::now())? {
             let last = store.attempt(before.id, before.attempts)?;
-            tell(out, &before, last.as_ref())?;
+            let at = before.finished_at().map(|at| format!(", at {}", local_time(at))).unwrap_or_default();
+            tell(out, &before, last.as_ref(), &at)?;
             if with_its_output {
                 show_output(out, store, &before, last.as_ref())?;
             }
@@ -185,10 +186,11 @@ fn waited_json(store: &Store, job: &JobRow, last: Option<&Attempt>, created: boo
     Ok(object)
 }
 
-/// Says that a job did not succeed, and what its last attempt reported, such as the program that is not there.
-fn tell(out: &mut Output, job: &JobRow, last: Option<&Attempt>) -> Result<()> {
+/// Says that a job did not succeed, and what its last attempt reported, such as the program that is not there. `at` says when, if
+/// that may have been another night.
+fn tell(out: &mut Output, job: &JobRow, last: Option<&Attempt>, at: &str) -> Result<()> {
     out.flush()?;
-    warn(&format!("{}; {} tells more", final_text(job), runner("inspect", job.id)));
+    warn(&format!("{}{at}; {} tells more", final_text(job), runner("inspect", job.id)));
     let last = last.filter(|_| has_failed(job) && !out.json);
     if let Some((number, message)) = last.and_then(|last| last.message.as_ref().map(|it| (last.number, it))) {
         warn(&format!("attempt {number}: {}", safe_line(message)));

@@ -257,7 +257,7 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
             "{}, then {}; a worker must run: {}",
             there.runner("check", ""),
             there.runner("apply", ""),
-            runner("service", "install")
+            runner("service install", "")
         ),
     );
     if taken.jobs.is_empty() {
@@ -284,6 +284,12 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
             "cron goes on: until these jobs are out of the crontab, cron and runner both run them. {words}"
         ),
     );
+    if taken.mails_owner {
+        out.prose(
+            "",
+            "There is no MAILTO: cron mails the owner what jobs write, but runner mails nobody. A job with on_dead tells of its death.",
+        );
+    }
 }
 
 #[cfg(test)]

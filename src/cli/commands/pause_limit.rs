@@ -74,10 +74,10 @@ fn refuse_older_worker(store: &Store) -> Result<()> {
         "a worker of version {} runs (pid {}), which does not know such a pause",
         row.version, row.pid
     );
-    bail!(
-        CliError::new(ExitStatus::LATER, what)
-            .hint(format!("kill {} stops it once its jobs have ended; then start the new one", row.pid))
-    )
+    bail!(CliError::new(ExitStatus::LATER, what).hint(format!(
+        "kill {} stops it, and interrupts what still runs 30 s later; then start the new one",
+        row.pid
+    )))
 }
 
 /// The error for a schedule that there is not, which may be meant as a queue.

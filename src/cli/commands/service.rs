@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 use serde_json::{Value, json};
 
@@ -53,7 +54,7 @@ fn owner(args: &ServiceArgs) -> Result<Owner> {
             let act = if matches!(args.act, Some(ServiceAct::Remove(_))) { "remove" } else { "install" };
             bail!(CliError::new(ExitStatus::USAGE, what).hint(format!(
                 "{} is for the jobs that root enqueued, --user alice for those of alice",
-                runner("service", format_args!("{act} --user root"))
+                runner(&format!("service {act}"), "--user root")
             )))
         }
         None => (id, caller),
@@ -114,6 +115,9 @@ fn install(
                 .hint("give it a plain path without control characters or backslashes")
         )
     }
+    if let Service::Crontab(crontab) = service {
+        refuse_log_elsewhere(crontab.log(), owner)?;
+    }
     let steps = service.install(&wanted);
     if steps.is_empty() {
         out.remark(&format!("nothing to do: {} keeps a worker running", how(service)));
@@ -131,17 +135,27 @@ fn install(
     Ok(status)
 }
 
+/// Fails if the caller may not write the log of the line, because then the shell of cron starts no worker.
+fn refuse_log_elsewhere(log: &Path, owner: &Owner) -> Result<()> {
+    let folder = log.parent().unwrap_or(log);
+    if is_caller(owner) && access(folder, Access::WRITE_OK | Access::EXEC_OK).is_err() {
+        let what = format!("the worker would log to {}, and you may not write there", log.display());
+        bail!(CliError::new(ExitStatus::PERMISSION, safe_line(&what)).hint("set HOME to a folder of yours"))
+    }
+    Ok(())
+}
+
 fn remove(global: &Global, owner: &Owner, dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
     let steps: Vec<Step> = ways(owner).iter().flat_map(Service::remove).collect();
     if steps.is_empty() {
-        out.remark(&format!("nothing to remove: {} set nothing up", runner("service", "install")));
+        out.remark(&format!("nothing to remove: {} set nothing up", runner("service install", "")));
     }
     let status = take(&steps, dry_run, out)?;
     // Nothing of systemd ends what cron has started.
     if !dry_run && !out.json {
         for Living { pid, .. } in living_workers(&database(global, owner)?, owner)?.unwrap_or_default() {
             out.remark(&format!(
-                "a worker still runs (pid {pid}); kill {pid} stops it once its jobs have ended"
+                "a worker still runs (pid {pid}); kill {pid} stops it, and interrupts what still runs 30 s later"
             ));
         }
     }
@@ -263,7 +277,7 @@ fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> 
                 )
             }
             Some(service) => how(service),
-            None => format!("nothing; {} keeps one running", runner("service", "install")),
+            None => format!("nothing; {} keeps one running", runner("service install", "")),
         };
         out.fact("starter", &started);
         let now = clock::now();

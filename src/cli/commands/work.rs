@@ -15,8 +15,8 @@ use crate::clock;
 use crate::model::Event;
 use crate::place::runner;
 use crate::report::{HumanLog, JsonLog, LogWriter, Reporter, SystemdNotifier, TerminalLog, is_journal};
-use crate::store::QueueRow;
-use crate::text::counted;
+use crate::store::{QueueRow, Store};
+use crate::text::{counted, local_time, relative_time};
 use crate::view::terminal;
 use crate::worker::{self, Options, Summary, Until};
 
@@ -41,6 +41,15 @@ pub fn run(global: &Global, args: &WorkArgs) -> Result<ExitStatus> {
     let (until, queues) = (options.until, options.queues.clone());
     let env = |name: &str| std::env::var_os(name);
     let mut reporter = SystemdNotifier::around(reporter(global, args), &env);
+    let name = store.file().path().file_name().map(|name| name.to_string_lossy().into_owned());
+    if name.is_some_and(|name| name.contains(".replaced-")) {
+        let text =
+            "restore has put this database aside: its jobs may run in the one that took its place, too";
+        reporter.report(clock::now(), &Event::Notice(text.to_owned()));
+    }
+    if until == Until::Drained && !global.quiet {
+        note_due_later(&store, queues.as_deref(), reporter.as_mut())?;
+    }
     let Some(summary) = worker::work(store, options, reporter.as_mut())? else {
         if !global.quiet {
             terminal::warn(&format!(
@@ -60,6 +69,27 @@ pub fn run(global: &Global, args: &WorkArgs) -> Result<ExitStatus> {
 /// gets some slots, too.
 pub fn default_slots() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get).max(4)
+}
+
+/// Says that a drain waits for jobs that are due later, because that may take a night.
+fn note_due_later(store: &Store, queues: Option<&[String]>, reporter: &mut dyn Reporter) -> Result<()> {
+    let now = clock::now();
+    let overview = store.overview(now)?;
+    let is_taken =
+        |queue: &&QueueRow| !queue.is_paused() && queues.is_none_or(|queues| queues.contains(&queue.name));
+    let taken = overview.queues.iter().filter(is_taken);
+    let later: u64 = taken.map(|queue| queue.counts.scheduled + queue.counts.retrying).sum();
+    if later > 0 {
+        let next = overview.next_run_at.filter(|_| queues.is_none());
+        let next = next.map(|at| format!(", the next at {} ({})", local_time(at), relative_time(at, now)));
+        let text = format!(
+            "this drain waits for {} due later, too{}; --until-idle does not",
+            counted(later, "job"),
+            next.unwrap_or_default()
+        );
+        reporter.report(now, &Event::Notice(text));
+    }
+    Ok(())
 }
 
 /// Reports the jobs that `--drain` or `--until-idle` left in paused queues. If they cannot be read this says nothing,

@@ -66,6 +66,8 @@ pub enum Liveness {
 pub struct WorkerStatus {
     pub row: Worker,
     pub liveness: Liveness,
+    /// It is alive, and its program has been replaced since it started, as by an upgrade.
+    pub is_outdated: bool,
 }
 
 impl Worker {
@@ -107,6 +109,8 @@ impl WorkerStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoWorker {
     NoneRuns,
+    /// Nor does one here, in a copy of a database that is still there.
+    NoneRunsInCopy,
     /// The worker with this pid was stopped by a signal.
     Suspended(i32),
     Stopping,
@@ -124,6 +128,9 @@ pub fn no_worker(queue: Option<&str>, workers: &[WorkerStatus]) -> Option<NoWork
     Some(match suspended {
         Some(worker) => NoWorker::Suspended(worker.row.pid),
         None if serving.next().is_some() => NoWorker::Stopping,
+        None if workers.iter().any(|worker| worker.liveness == Liveness::OfOriginal) => {
+            NoWorker::NoneRunsInCopy
+        }
         None => NoWorker::NoneRuns,
     })
 }

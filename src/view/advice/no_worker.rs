@@ -18,7 +18,7 @@ pub fn no_worker_and_ways(
 ) -> Option<(String, Vec<Way>)> {
     let why = no_worker(queue, workers)?;
     let ways = match why {
-        NoWorker::NoneRuns => start(place).to_vec(),
+        NoWorker::NoneRuns | NoWorker::NoneRunsInCopy => start(place).to_vec(),
         NoWorker::Suspended(_) => vec![Way::new(command(why, place), "lets it go on")],
         NoWorker::Stopping => vec![Way::new(command(why, place), "starts another")],
     };
@@ -63,8 +63,9 @@ fn too_old(job: &JobRow, workers: &[WorkerStatus], place: &Place) -> Option<(Str
 }
 
 /// Says that no worker runs, what does not happen therefore, and what starts one.
-pub fn nothing_until_worker(what: &str, place: &Place) -> String {
-    let why = format!("{}, so nothing {what}", reason(None, NoWorker::NoneRuns));
+pub fn nothing_until_worker(what: &str, workers: &[WorkerStatus], place: &Place) -> String {
+    let why = no_worker(None, workers).unwrap_or(NoWorker::NoneRuns);
+    let why = format!("{}, so nothing {what}", reason(None, why));
     sentence((why, start(place).to_vec()))
 }
 
@@ -80,6 +81,10 @@ pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
     match (why, queue) {
         (NoWorker::NoneRuns, None) => "no worker is running".to_owned(),
         (NoWorker::NoneRuns, Some(queue)) => format!("no worker is running for queue {queue}"),
+        (NoWorker::NoneRunsInCopy, queue) => {
+            let none = reason(queue, NoWorker::NoneRuns);
+            format!("{none}, and one that you start in this copy does again what the original does")
+        }
         (NoWorker::Suspended(_), None) => "the only worker is suspended".to_owned(),
         (NoWorker::Suspended(_), Some(queue)) => {
             format!("the worker of queue {queue} is suspended and starts nothing")
@@ -94,7 +99,7 @@ pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
 pub(super) fn command(why: NoWorker, place: &Place) -> String {
     match why {
         NoWorker::Suspended(pid) => continue_command(pid),
-        NoWorker::NoneRuns => place.runner("service", "install"),
+        NoWorker::NoneRuns | NoWorker::NoneRunsInCopy => place.runner("service install", ""),
         NoWorker::Stopping => place.runner("work", ""),
     }
 }

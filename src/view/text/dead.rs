@@ -75,7 +75,7 @@ fn draw_group(
     filter: &Filter,
     now: Timestamp,
 ) -> Vec<&'static str> {
-    let DeadGroupFacts { group, shown, differs } = facts;
+    let DeadGroupFacts { group, shown, .. } = facts;
     let reason = match group.reasons.as_slice() {
         [reason] => format!(", {reason}"),
         _ => String::new(),
@@ -94,7 +94,7 @@ fn draw_group(
     }
     // A job that was just pruned needs no advice.
     if let Some(newest) = shown.first().and_then(|shown| shown.newest.as_ref()) {
-        for (word, line) in advice(group, newest, filter, *differs) {
+        for (word, line) in advice(facts, newest, filter) {
             out.prose(&format!("  {word:<7} "), &line);
         }
     }
@@ -158,9 +158,10 @@ fn draw_rows(out: &mut Output, facts: &DeadGroupFacts, now: Timestamp) -> Vec<&'
     table.print_rows(out)
 }
 
-/// Says what to do about a group: the log to look at, a fix, and the command that replays its jobs. Each line has a word
-/// before it.
-fn advice(group: &DeadGroup, newest: &JobRow, filter: &Filter, differs: bool) -> Vec<(&'static str, String)> {
+/// Says what to do about a group: the log to look at, a fix, and the command that resolves or replays its jobs. Each line has a
+/// word before it.
+fn advice(facts: &DeadGroupFacts, newest: &JobRow, filter: &Filter) -> Vec<(&'static str, String)> {
+    let DeadGroupFacts { group, shown, differs } = facts;
     let mut lines = Vec::new();
     if newest.attempts > 0 {
         let wrote = group.rows.first().is_some_and(|row| row.has_output);
@@ -170,15 +171,28 @@ fn advice(group: &DeadGroup, newest: &JobRow, filter: &Filter, differs: bool) ->
         lines.push(("why", why));
     } else if let Some(fix) = fix(&group.error_code, newest) {
         lines.push(("fix", fix));
-        if !newest.definition.ad_hoc && !differs {
+        if !newest.definition.ad_hoc && !*differs {
             let kept = "(what is queued keeps its definition: after a change of the file, add --redefine)";
             lines.push(("", kept.to_owned()));
         }
     }
     let force = if newest.definition.policy.retryable { "" } else { " --force" };
-    if let Some(selection) = selection(group, filter) {
+    // A replay of a job of which a later run succeeded would do its work once more.
+    let mut recovered: Vec<i64> = shown.iter().flat_map(|row| row.recovered.iter().copied()).collect();
+    recovered.sort_unstable();
+    if !recovered.is_empty() {
+        let is_all_known = group.jobs == shown.iter().map(|row| row.row.ids.len() as u64).sum::<u64>();
+        let which = if is_all_known && recovered.len() <= MAX_IDS {
+            Some(joined(&recovered))
+        } else {
+            filtered(filter).map(|filters| format!("--dead --recovered{filters}"))
+        };
+        lines.extend(which.map(|which| ("resolve", runner("resolve", which))));
+    }
+    let is_left = recovered.len() as u64 != group.jobs;
+    if let Some(selection) = selection(group, filter).filter(|_| is_left) {
         lines.push(("replay", runner("retry", format_args!("{selection}{force}"))));
-        if differs {
+        if *differs {
             let redefine = runner("retry", format_args!("{selection}{force} --redefine"));
             lines.push(("", redefine + "   with the definition of the job file, which differs"));
         }
@@ -190,17 +204,23 @@ fn advice(group: &DeadGroup, newest: &JobRow, filter: &Filter, differs: bool) ->
 fn selection(group: &DeadGroup, filter: &Filter) -> Option<String> {
     let mut ids: Vec<i64> = group.rows.iter().flat_map(|row| row.ids.iter().copied()).collect();
     ids.sort_unstable();
-    let Filter { queue: None, since: None, until: None, name, label, .. } = filter else {
+    let Some(filters) = filtered(filter) else {
         let is_all = group.jobs == ids.len() as u64 && ids.len() <= MAX_IDS;
         return is_all.then(|| joined(&ids));
     };
     if group.jobs == 1 {
         return Some(joined(&ids));
     }
+    let latest = if group.has_same_work { " --latest" } else { "" };
+    Some(format!("--dead --error-code {}{filters}{latest}", group.error_code))
+}
+
+/// The options by which `retry` and `resolve` select what this filter does; none if they lack one.
+fn filtered(filter: &Filter) -> Option<String> {
+    let Filter { queue: None, since: None, until: None, name, label, .. } = filter else { return None };
     let name = name.as_ref().map(|name| format!(" --name {name}")).unwrap_or_default();
     let label = label.as_ref().map(|label| format!(" {}", option("--label", label))).unwrap_or_default();
-    let latest = if group.has_same_work { " --latest" } else { "" };
-    Some(format!("--dead --error-code {}{name}{label}{latest}", group.error_code))
+    Some(name + &label)
 }
 
 /// Ids as a command takes them.

@@ -57,7 +57,8 @@ pub fn draw(out: &mut Output, facts: &JobFacts, now: Timestamp) {
         };
         out.line(format!("  {:>3}  {}  {state}", job.last_attempt(), local_time(since)));
     }
-    let next = what_to_type(job);
+    let has_output = !output.stdout.is_empty() || !output.stderr.is_empty();
+    let next = what_to_type(job, has_output, *has_recovered);
     if !next.is_empty() {
         out.line("");
         out.line(format!("next  {next}"));
@@ -205,13 +206,16 @@ fn shell_words(attempt: &Attempt, definition: &JobDefinition) -> Option<String> 
 }
 
 /// The commands that make sense for a job in this state.
-fn what_to_type(job: &JobRow) -> String {
+fn what_to_type(job: &JobRow, has_output: bool, has_recovered: bool) -> String {
     let id = job.id;
     let follow = if job.state == JobState::Running { " -f" } else { "" };
-    let logs = (job.last_attempt() > 0).then(|| runner("logs", format_args!("{id}{follow}")));
+    let logs =
+        (has_output || job.state == JobState::Running).then(|| runner("logs", format_args!("{id}{follow}")));
     let change = match job.state {
-        // The job in its place does its work, and a retry would do that once more.
+        // Another job does its work, and a retry would do that once more.
         _ if job.replaced_by.is_some() => job.replaced_by.map(|by| runner("inspect", by)),
+        JobState::Dead if has_recovered && job.resolved_at.is_none() => Some(runner("resolve", id)),
+        JobState::Dead | JobState::Cancelled if has_recovered => None,
         JobState::Dead | JobState::Cancelled if job.definition.policy.retryable => Some(runner("retry", id)),
         JobState::Dead | JobState::Cancelled => Some(runner("retry", format_args!("{id} --force"))),
         JobState::Pending if job.next_retry_at().is_some() => {

@@ -88,7 +88,7 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
     let runs = workers.iter().filter(|worker| worker.is_alive()).count() - alive;
     let words = match (alive, is_needed && runs == 0) {
         (0, false) => "none".to_owned(),
-        (0, true) => out.paint(Style::Warn, &nothing_until_worker("starts", Place::of_this_call())),
+        (0, true) => out.paint(Style::Warn, &nothing_until_worker("starts", workers, Place::of_this_call())),
         (alive, _) => alive.to_string(),
     };
     let words = if runs > 0 { format!("{words}, and {}", counted(runs, "run")) } else { words };
