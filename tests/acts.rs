@@ -38,7 +38,7 @@ fn scene() -> Sandbox {
     sandbox
 }
 
-/// What stands before the filters of an act.
+/// The option that stands before the filters of an act.
 fn dead(act: &str) -> &str {
     if act.starts_with('c') { "" } else { "--dead " }
 }

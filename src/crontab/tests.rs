@@ -73,8 +73,7 @@ fn variables_count_from_their_line_on() {
 
 #[test]
 fn what_a_line_leaves_in_the_background_is_noted() {
-    let noted =
-        |line: &str| taken(format!("@reboot {line}\n"), false).text.contains("a daemon needs one of");
+    let noted = |line: &str| taken(format!("@reboot {line}\n"), false).text.contains("a daemon needs one of");
     assert!(noted("mydaemon &") && noted("mydaemon >/dev/null 2>&1 &"));
     assert!(!noted("a && b") && !noted("a & wait") && !noted("a"));
 }

@@ -114,7 +114,7 @@ fn replacements(
     jobs.values().map(replacement).filter_map(Result::transpose).collect()
 }
 
-/// What was done to a job, and that job after the act, or the job that has replaced it.
+/// The result of an act on a job, and that job after the act, or the job that has replaced it.
 type Acted = (ActResult, Option<JobRow>);
 
 /// The jobs that a verb acts on.

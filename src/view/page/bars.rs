@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_wide_as_the_time_in_which_something_ran() {
-        // Of a day, 36 minutes, and 5 milliseconds.
+        // 36 minutes and 5 milliseconds of a day.
         assert_eq!(drawn(&[span(1_000, 1_250), span(5_000, 5_000)]), [(1_000, 1_250, 1), (5_000, 5_000, 1)]);
         // Two short ones within a cell do not fill it. What they share counts once.
         assert_eq!(bars(&[span(1_010, 1_020), span(1_200, 1_210)], 250)[0].to, 1_030);

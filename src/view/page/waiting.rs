@@ -19,7 +19,7 @@ pub struct UnfinishedSection {
     pub count: u64,
     /// How many are neither in a row nor on a card.
     pub left_out: usize,
-    /// Those of the first [`MAX_ROWS`] that do not wait in vain.
+    /// The jobs among the first [`MAX_ROWS`] that do not wait in vain.
     pub rows: Vec<UnfinishedRow>,
 }
 

@@ -203,7 +203,7 @@ fn paused_text(job: &JobRow, now: Timestamp) -> Option<String> {
     paused(job, now).map(|(what, way)| and(&what, Some(way)))
 }
 
-/// What is paused, and what ends that.
+/// Says what is paused, and what ends that.
 fn paused(job: &JobRow, now: Timestamp) -> Option<(String, String)> {
     let queue = &job.definition.queue;
     match job.block_reason? {
@@ -296,7 +296,7 @@ pub fn worker_trouble_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<Str
     worker_trouble(job, workers).map(|(what, next)| and(&what, next))
 }
 
-/// What is wrong with the worker of a running job, and what comes of it.
+/// Says what is wrong with the worker of a running job, and what comes of it.
 fn worker_trouble(job: &JobRow, workers: &[WorkerStatus]) -> Option<(String, Option<String>)> {
     if job.state != JobState::Running {
         return None;
