@@ -100,7 +100,8 @@ fn dead_letters_of_which_a_later_run_succeeded() {
     let ran = sandbox.run("inspect dead --name backup").ok().shows("  resolve runner resolve 1\n");
     assert!(!ran.stdout.contains("retry"), "{ran}");
     let ran = sandbox.run("inspect dead").ok().shows("  resolve runner resolve 1\n");
-    ran.shows("  replay  runner retry --dead --error-code EXIT_1\n");
+    ran.shows("  replay  runner retry 2\n");
+    sandbox.run("inspect dead --since 1h").ok().shows("  replay  runner retry 2\n");
     settled(&sandbox, &entry);
     sandbox.run("resolve 2").ok();
     sandbox.run("doctor --strict -q").ok().prints("");
@@ -108,6 +109,34 @@ fn dead_letters_of_which_a_later_run_succeeded() {
     sandbox.finish("backup");
     gone(&sandbox, "recovered");
     shown(&sandbox, "dead", true);
+}
+
+#[test]
+fn what_recovered_is_to_be_resolved_and_only_the_rest_replayed() {
+    let sandbox = Sandbox::new("[jobs.backup]\ncommand = 'test -e there'\nmax_attempts = 1\n");
+    sandbox.run(&format!("enqueue {}", "backup ".repeat(12))).ok();
+    sandbox.run("work -q --drain").exits(1);
+    sandbox.write("there", "");
+    sandbox.finish("backup");
+    let resolve = "  resolve runner resolve --dead --recovered --error-code EXIT_1\n";
+    let ran = sandbox.run("inspect dead").ok().shows(resolve);
+    assert!(!ran.stdout.contains("retry"), "{ran}");
+    fs::remove_file(sandbox.path("there")).expect("it is there");
+    sandbox.finish("backup");
+    let ran = sandbox.run("inspect dead").ok().shows(resolve);
+    ran.shows("  replay  runner retry --dead --error-code EXIT_1 --latest   after that\n");
+}
+
+#[test]
+fn what_others_wait_for_is_replayed_though_a_later_run_succeeded() {
+    let sandbox = Sandbox::new("[jobs.backup]\ncommand = 'test -e there'\nmax_attempts = 1\n");
+    sandbox.finish("backup");
+    sandbox.run("enqueue --after 1 -- true").ok();
+    sandbox.write("there", "");
+    sandbox.finish("backup");
+    sandbox.run("inspect 1").ok().shows("a later run succeeded").shows("next  runner retry 1\n");
+    let ran = sandbox.run("inspect dead").ok().shows("  replay  runner retry 1\n");
+    assert!(!ran.stdout.contains("runner resolve 1"), "{ran}");
 }
 
 #[test]

@@ -150,6 +150,10 @@ fn a_key_that_a_living_run_holds_is_left_to_it() {
     let run = start(&sandbox, "run keyed");
     sandbox.until_logged(1);
     sandbox.run("run keyed").ok().prints("").says("nothing new: job 1 already holds the unique key");
+    sandbox.run("enqueue --unique-key later --in 1h -- true").ok();
+    let _worker = sandbox.worker("");
+    let ran = sandbox.run("run --unique-key later -- true").ok().says("pending since ");
+    ran.says("; it is due in ").says(", runner change 2 --now starts it now\n");
     sandbox.run("run keyed -q").ok().quietly();
     sandbox.run("run keyed --on-conflict error").exits(75);
     assert_fields(&sandbox.run("run keyed --json").ok().json(), &json!({"id": 1, "created": false}));

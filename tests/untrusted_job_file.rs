@@ -77,8 +77,10 @@ fn whoever_may_write_the_file_or_its_folder_is_named() {
         };
     }
     sandbox.own("shared/jobs.toml", 0, 0o666);
-    let mend =
-        format!("hint: chmod o-w {} closes it; or if you trust", sandbox.path("shared/jobs.toml").display());
+    let mend = format!(
+        "hint: look at what it says, then chmod o-w {}; or if you trust",
+        sandbox.path("shared/jobs.toml").display()
+    );
     sandbox.below("check").run().exits(77).says(&mend);
     sandbox.own("shared/jobs.toml", 0, 0o664);
     // A link counts like the file that it leads to.

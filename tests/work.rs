@@ -60,7 +60,7 @@ fn drain_waits_out_retries_and_schedules_and_until_idle_does_not() {
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.log(), ["ran"]);
     let mut drain = Background::worker(&sandbox, sandbox.call("work --drain"));
-    drain.until_it_says("this drain waits for 2 jobs due later, too, the next at ");
+    drain.until_it_says("this drain waits for 2 jobs due later, the next at ");
     drain.ask_to_stop(Signal::TERM);
     drain.wait().exits(143);
     for (state, id) in [("retrying", 1), ("scheduled", 2)] {

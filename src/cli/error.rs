@@ -141,8 +141,10 @@ fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>)
         ),
         JobFileError::Untrusted { path, why } => {
             let word = |path: &Path| shell_word(&path.to_string_lossy());
-            let close =
-                why.to_close.as_deref().map(|open| format!("chmod o-w {} closes it; or ", word(open)));
+            let close = why
+                .to_close
+                .as_deref()
+                .map(|open| format!("look at what it says, then chmod o-w {}; or ", word(open)));
             let close = close.unwrap_or_default();
             let hint = format!("{close}if you trust what it says: export RUNNER_FILE={}", word(path));
             (ExitStatus::PERMISSION, hint.into())

@@ -363,7 +363,8 @@ Examples:
 
 Stop the workers first. The copy is checked, and stays.
 Jobs that waited or ran when it was made run again once a
-worker starts, even if they have ended since: those are named.
+worker starts, even if they have ended since. Where it replaces
+a database, those are named.
 Ids that were given out since are not given out again.";
 
 pub const PAUSE: &str = "\

@@ -14,9 +14,8 @@ pub fn worker_statuses(store: &Store) -> Result<Vec<WorkerStatus>> {
 /// Looks at the lock of each worker to tell whether it is alive. One that has ended since its row was read was alive then.
 pub fn with_liveness(store: &Store, workers: Vec<Worker>) -> Result<Vec<WorkerStatus>> {
     let status = |row: Worker| {
-        let liveness = liveness(store.file(), &row);
-        let is_alive = matches!(liveness, Liveness::Alive | Liveness::Suspended);
-        WorkerStatus { liveness, is_outdated: is_alive && is_program_replaced(row.pid), row }
+        let status = WorkerStatus { liveness: liveness(store.file(), &row), is_outdated: false, row };
+        WorkerStatus { is_outdated: status.is_alive() && is_program_replaced(status.row.pid), ..status }
     };
     let mut statuses: Vec<_> = workers.into_iter().map(status).collect();
     if statuses.iter().any(|worker| worker.liveness == Liveness::Dead) {

@@ -96,7 +96,7 @@ fn behind_options<'w>(words: &'w [Word], with_value: &str) -> &'w [Word] {
 }
 
 /// The keys that could replace what the line begins with: `cd DIR &&`, `flock -n FILE`, `timeout 2h`.
-pub(super) fn suggestions(line: &str) -> Vec<Suggestion> {
+pub(super) fn suggestions(line: &str, home: &str) -> Vec<Suggestion> {
     let mut found = Vec::new();
     for command in commands(line) {
         let mut words = &*command.words;
@@ -105,7 +105,10 @@ pub(super) fn suggestions(line: &str) -> Vec<Suggestion> {
             break;
         }
         if changes_folder && (words[1].is_literal || is_below_home(&words[1])) {
-            let value = words[1].text.clone();
+            let folder = &words[1].text;
+            // Cron runs the line in the home directory. A `cwd` in the file would be relative to the file.
+            let value =
+                if folder.starts_with(['/', '~']) { folder.clone() } else { format!("{home}/{folder}") };
             found.push(Suggestion { key: "cwd", value, part: format!("{} &&", written(words)) });
             continue;
         }
@@ -261,7 +264,7 @@ mod tests {
     }
 
     fn suggested(line: &str) -> Vec<(&'static str, String, String)> {
-        suggestions(line).into_iter().map(|it| (it.key, it.value, it.part)).collect()
+        suggestions(line, "/home/me").into_iter().map(|it| (it.key, it.value, it.part)).collect()
     }
 
     #[test]
@@ -278,6 +281,7 @@ mod tests {
         );
         assert_eq!(suggested("/usr/bin/timeout 90 x"), [key("timeout", "90s", "/usr/bin/timeout 90")]);
         assert_eq!(suggested("cd ~/app && x"), [key("cwd", "~/app", "cd ~/app &&")]);
+        assert_eq!(suggested("cd app && x"), [key("cwd", "/home/me/app", "cd app &&")]);
         for line in [
             "flock /tmp/b x",
             "flock -w 5 /tmp/b x",

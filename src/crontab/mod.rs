@@ -35,7 +35,7 @@ pub struct TakenOver {
     pub left: Vec<LeftLine>,
     /// Deaths would be mailed, but there is no program `mail`.
     pub lacks_mail: bool,
-    /// No line says `MAILTO`: cron mails what the jobs write to the owner of the crontab.
+    /// No `MAILTO` stands above a job: cron mails what it writes to the owner of the crontab.
     pub mails_owner: bool,
     /// Each command begins with the name of a user, as in a system crontab, but was not read as one.
     pub seems_to_name_users: bool,
@@ -82,7 +82,7 @@ pub fn take_over(crontab: &[u8], around: &CrontabContext<'_>) -> TakenOver {
     };
     let mut read = parts.iter().filter_map(Part::job).peekable();
     let seems_to_name_users = !around.has_users && read.peek().is_some() && read.all(begins_with_user);
-    let mails_owner = !reader.variables.contains_key("MAILTO");
+    let mails_owner = parts.iter().filter_map(Part::job).any(|job| !job.env.contains_key("MAILTO"));
     TakenOver { text, jobs, left, lacks_mail, mails_owner, seems_to_name_users }
 }
 
@@ -195,20 +195,20 @@ impl CrontabReader<'_> {
             "/".clone_into(&mut job.cwd);
             job.notes.push(format!("There is no folder {home}: cron would run this in a folder of its own."));
         }
-        job.notes.extend(self.notes_on(&command, &job.schedule));
+        job.notes.extend(self.notes_on(&command, &job.schedule, &home));
         job.env = env;
         job.command = command;
         Ok(job)
     }
 
     /// Keys that the user may want instead of a part of the line, and whether the line does anything here.
-    fn notes_on(&self, command: &str, schedule: &str) -> Vec<String> {
+    fn notes_on(&self, command: &str, schedule: &str, home: &str) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some((path, there)) = command_line::idle_because(command, self.around.is_there) {
             let why = if there { "is there" } else { "is missing" };
             notes.push(format!("Does nothing on this machine, because {path} {why}."));
         }
-        if command.trim_end().strip_suffix('&').is_some_and(|before| !before.ends_with('&')) {
+        if command.trim_end().strip_suffix('&').is_some_and(|before| !before.ends_with(['&', '\\'])) {
             notes.push("What goes on in the background ends when the systemd unit of the worker stops: a daemon needs one of its own.".to_owned());
         }
         if let Some(zone) = self.variables.get("CRON_TZ").filter(|_| schedule != Schedule::AT_BOOT) {
@@ -223,7 +223,7 @@ impl CrontabReader<'_> {
                 "random_delay = \"{minutes}m\"   # cronie reads RANDOM_DELAY so, Debian's cron does not"
             ));
         }
-        let suggested = command_line::suggestions(command).into_iter();
+        let suggested = command_line::suggestions(command, home).into_iter();
         notes.extend(
             suggested
                 .map(|it| format!("{} = {}   # instead of: {}", it.key, write::string(&it.value), it.part)),

@@ -219,7 +219,7 @@ fn run_again(tx: &Tx, old: Option<&Connection>, restored: &mut Restored) -> Resu
 
 /// The path at which the old database is kept: `FILE.replaced-1`, or the next number that is free. A link is not followed.
 fn free_name(target: &StoreFile) -> PathBuf {
-    let names = (1_u64..).map(|number| target.beside(&format!(".replaced-{number}")));
+    let names = (1_u64..).map(|number| target.aside(number));
     let is_free = |path: PathBuf| path.symlink_metadata().is_err();
     names
         .clone()

@@ -67,14 +67,15 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
         return selected.run(&mut store, Act::ReplaceEnded { jobs, force }, args.dry_run, out);
     }
     let act = Act::Retry { force };
-    let results = selected.act(&mut store, act, args.dry_run)?;
     if !out.quiet {
+        // Before anything is done, because a worker may start the jobs at once.
+        let results = selected.act(&mut store, act, true)?;
         let is_put_back = |(result, _): &&Acted| matches!(result.outcome, Ok(Done::Changed));
         let put_back = results.iter().filter(is_put_back);
         let jobs = put_back.filter_map(|(result, _)| selected.jobs.get(&result.id));
         warn_of_differing(global, jobs, args.dry_run);
     }
-    selected.tell(&store, act, &results, args.dry_run, out)
+    selected.run(&mut store, act, args.dry_run, out)
 }
 
 /// Changes pending jobs where they stand, or puts new ones of the present definition in their places.

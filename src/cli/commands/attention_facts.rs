@@ -40,7 +40,8 @@ pub(super) fn read_snapshot(store: &Store, filter: &Filter, now: Timestamp) -> R
         files: &files,
         leftovers: &leftovers,
     };
-    let attention = advice::attention(store.attention(seen, filter, now)?, Place::of_this_call(), now);
+    let attention =
+        advice::attention(store.attention(seen, filter, now)?, &workers, Place::of_this_call(), now);
     Ok(Snapshot { overview, workers, schedules, attention, boot_id: boot_id() })
 }
 
@@ -57,7 +58,7 @@ pub(super) fn cannot_start(schedules: &[StoredSchedule], now: Timestamp) -> Vec<
     let has_any =
         |found: &Found| matches!(&found.problem, Problem::CannotStart { missing, .. } if !missing.is_empty());
     let found = schedules.iter().filter(|row| !row.is_paused()).map(of).filter(has_any).collect();
-    advice::attention(found, Place::of_this_call(), now)
+    advice::attention(found, &[], Place::of_this_call(), now)
 }
 
 /// The processes of dead workers' attempts that could not be ended at once, as far as the caller can see them.

@@ -236,20 +236,24 @@ fn show(out: &mut Output, report: &Report, strict: bool) {
         if let Some(notes) = attention::headline(list) {
             well = format!("; {notes}");
         }
-        let missing = || report.is_missing.then(|| "there is no database".to_owned());
-        attention::alarms_text(list).or_else(missing)
+        attention::alarms_text(list)
     } else if is_sound {
         return;
     } else {
         None
     };
-    let failed = counted(report.problems.len(), "check");
-    let file = match (report.is_damaged, is_sound) {
-        (true, _) => "the file is not sound".to_owned(),
-        (false, false) => format!("the file is sound, but {failed} failed"),
-        (false, true) => "the file is sound".to_owned(),
+    let file = match (report.is_damaged, report.is_missing) {
+        (true, _) => "the file is not sound",
+        (false, true) => "there is no database",
+        (false, false) => "the file is sound",
+    };
+    let file = if report.is_damaged || is_sound {
+        file.to_owned()
+    } else {
+        format!("{file}, but {}", counted(report.problems.len(), "problem"))
     };
     let (style, words) = match needs {
+        None if report.is_missing => (Style::Bad, file),
         None if is_sound => (Style::Good, file + &well),
         None => (Style::Bad, file),
         Some(needs) if is_sound => (Style::Bad, format!("{file}, but {needs}")),

@@ -17,6 +17,7 @@ use crate::text::{local_time, near_names};
 use crate::view::json::queue_fields;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::schedule::until_text;
+use crate::view::text::status::stop_text;
 
 /// Pauses a queue, a schedule or everything.
 pub fn pause(global: &Global, args: &PauseArgs, out: &mut Output) -> Result<ExitStatus> {
@@ -74,10 +75,8 @@ fn refuse_older_worker(store: &Store) -> Result<()> {
         "a worker of version {} runs (pid {}), which does not know such a pause",
         row.version, row.pid
     );
-    bail!(CliError::new(ExitStatus::LATER, what).hint(format!(
-        "kill {} stops it, and interrupts what still runs 30 s later; then start the new one",
-        row.pid
-    )))
+    let hint = format!("{}; then start the new one", stop_text(row.pid));
+    bail!(CliError::new(ExitStatus::LATER, what).hint(hint))
 }
 
 /// The error for a schedule that there is not, which may be meant as a queue.

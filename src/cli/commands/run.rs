@@ -189,7 +189,7 @@ impl Task {
             let is_taken_on = start == RunStart::TakenOn(id);
             let named = self.plan.jobs.iter().find(|job| !job.is_dependency);
             warn(&match named {
-                Some(named) if !is_taken_on => enqueue::held_key(named, &job),
+                Some(named) if !is_taken_on => enqueue::held_key(named, &job) + &due_text(&job),
                 _ => taken_on_text(store, &job)?,
             });
         }
@@ -202,19 +202,23 @@ fn taken_on_text(store: &Store, job: &JobRow) -> Result<String> {
     let last = store.attempt(job.id, job.attempts)?;
     let ended = last.map(|last| decision_text(&last, job.definition.policy.max_attempts()));
     let ended = ended.map(|ended| format!(" ({ended})")).unwrap_or_default();
-    let (id, title, now) = (job.id, job.title(), clock::now());
-    let due = if job.run_at > now {
-        let at_once = runner("change", format_args!("{id} --now"));
-        format!(
-            "; it is due {}, {at_once} starts it now, and Ctrl-C cancels it",
-            relative_time(job.run_at, now)
-        )
-    } else {
-        String::new()
-    };
+    let (id, title, mut due) = (job.id, job.title(), due_text(job));
+    if !due.is_empty() {
+        due += ", and Ctrl-C cancels it";
+    }
     Ok(format!(
         "goes on with job {id} {title}, which nobody else would run{ended}; the options of this call are not used{due}"
     ))
+}
+
+/// Says when a pending job is due, if that is later, and how to start it now.
+fn due_text(job: &JobRow) -> String {
+    let now = clock::now();
+    if job.state != JobState::Pending || job.run_at <= now {
+        return String::new();
+    }
+    let at_once = runner("change", format_args!("{} --now", job.id));
+    format!("; it is due {}, {at_once} starts it now", relative_time(job.run_at, now))
 }
 
 /// What keeps the job of a `run` from starting, apart from its due time: a limit, a pause, or a job that somebody else runs, or

@@ -21,6 +21,7 @@ use crate::service::{Owner, Service, ServiceError, Step, Wanted, answer_of_user,
 use crate::store::{self, StoreFile, WorkerStatus};
 use crate::text::{Timestamp, local_time, option, relative_time, rfc3339, safe_line};
 use crate::view::terminal::Output;
+use crate::view::text::status::stop_text;
 
 pub fn run(global: &Global, args: &ServiceArgs, out: &mut Output) -> Result<ExitStatus> {
     let owner = owner(args)?;
@@ -115,13 +116,13 @@ fn install(
                 .hint("give it a plain path without control characters or backslashes")
         )
     }
-    if let Service::Crontab(crontab) = service {
-        refuse_log_elsewhere(crontab.log(), owner)?;
-    }
     let steps = service.install(&wanted);
     if steps.is_empty() {
         out.remark(&format!("nothing to do: {} keeps a worker running", how(service)));
         return Ok(ExitStatus::SUCCESS);
+    }
+    if let Service::Crontab(crontab) = service {
+        check_log(crontab.log(), owner)?;
     }
     let status = take(&steps, args.dry_run, out)?;
     if !args.dry_run && !out.json {
@@ -136,9 +137,13 @@ fn install(
 }
 
 /// Fails if the caller may not write the log of the line, because then the shell of cron starts no worker.
-fn refuse_log_elsewhere(log: &Path, owner: &Owner) -> Result<()> {
-    let folder = log.parent().unwrap_or(log);
-    if is_caller(owner) && access(folder, Access::WRITE_OK | Access::EXEC_OK).is_err() {
+fn check_log(log: &Path, owner: &Owner) -> Result<()> {
+    let may_write = if log.exists() {
+        access(log, Access::WRITE_OK)
+    } else {
+        access(log.parent().unwrap_or(log), Access::WRITE_OK | Access::EXEC_OK)
+    };
+    if is_caller(owner) && may_write.is_err() {
         let what = format!("the worker would log to {}, and you may not write there", log.display());
         bail!(CliError::new(ExitStatus::PERMISSION, safe_line(&what)).hint("set HOME to a folder of yours"))
     }
@@ -154,9 +159,7 @@ fn remove(global: &Global, owner: &Owner, dry_run: bool, out: &mut Output) -> Re
     // Nothing of systemd ends what cron has started.
     if !dry_run && !out.json {
         for Living { pid, .. } in living_workers(&database(global, owner)?, owner)?.unwrap_or_default() {
-            out.remark(&format!(
-                "a worker still runs (pid {pid}); kill {pid} stops it, and interrupts what still runs 30 s later"
-            ));
+            out.remark(&format!("a worker still runs (pid {pid}); {}", stop_text(pid)));
         }
     }
     Ok(status)

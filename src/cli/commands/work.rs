@@ -41,14 +41,13 @@ pub fn run(global: &Global, args: &WorkArgs) -> Result<ExitStatus> {
     let (until, queues) = (options.until, options.queues.clone());
     let env = |name: &str| std::env::var_os(name);
     let mut reporter = SystemdNotifier::around(reporter(global, args), &env);
-    let name = store.file().path().file_name().map(|name| name.to_string_lossy().into_owned());
-    if name.is_some_and(|name| name.contains(".replaced-")) {
+    if store.file().is_put_aside() {
         let text =
             "restore has put this database aside: its jobs may run in the one that took its place, too";
         reporter.report(clock::now(), &Event::Notice(text.to_owned()));
     }
-    if until == Until::Drained && !global.quiet {
-        note_due_later(&store, queues.as_deref(), reporter.as_mut())?;
+    if until == Until::Drained && !args.single && args.max_jobs.is_none() && !global.quiet {
+        note_due_later(&store, queues.as_deref(), reporter.as_mut());
     }
     let Some(summary) = worker::work(store, options, reporter.as_mut())? else {
         if !global.quiet {
@@ -72,24 +71,24 @@ pub fn default_slots() -> usize {
 }
 
 /// Says that a drain waits for jobs that are due later, because that may take a night.
-fn note_due_later(store: &Store, queues: Option<&[String]>, reporter: &mut dyn Reporter) -> Result<()> {
+fn note_due_later(store: &Store, queues: Option<&[String]>, reporter: &mut dyn Reporter) {
     let now = clock::now();
-    let overview = store.overview(now)?;
+    let Ok(overview) = store.overview(now) else { return };
     let is_taken =
-        |queue: &&QueueRow| !queue.is_paused() && queues.is_none_or(|queues| queues.contains(&queue.name));
-    let taken = overview.queues.iter().filter(is_taken);
+        |queue: &QueueRow| !queue.is_paused() && queues.is_none_or(|queues| queues.contains(&queue.name));
+    let taken = overview.queues.iter().filter(|queue| is_taken(queue));
     let later: u64 = taken.map(|queue| queue.counts.scheduled + queue.counts.retrying).sum();
     if later > 0 {
-        let next = overview.next_run_at.filter(|_| queues.is_none());
+        // The time may be that of a queue that is left alone.
+        let next = overview.next_run_at.filter(|_| overview.queues.iter().all(is_taken));
         let next = next.map(|at| format!(", the next at {} ({})", local_time(at), relative_time(at, now)));
         let text = format!(
-            "this drain waits for {} due later, too{}; --until-idle does not",
+            "this drain waits for {} due later{}; --until-idle does not",
             counted(later, "job"),
             next.unwrap_or_default()
         );
         reporter.report(now, &Event::Notice(text));
     }
-    Ok(())
 }
 
 /// Reports the jobs that `--drain` or `--until-idle` left in paused queues. If they cannot be read this says nothing,

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, Mode as FileMode, OFlags, StatVfsMountFlags, access};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use super::error::{NoRoom, Result, StoreError};
 use super::store_file::StoreFile;
@@ -125,7 +126,8 @@ pub fn lack_of_room(file: &StoreFile) -> Option<NoRoom> {
         // This file system has no such files, or the caller may not write here.
         Err(_) => {
             let found = rustix::fs::statvfs(file.path()).ok()?;
-            (found.f_blocks > 0 && found.f_bavail == 0).then_some(NoRoom::Disk)
+            let free = if geteuid().is_root() { found.f_bfree } else { found.f_bavail };
+            (found.f_blocks > 0 && free == 0).then_some(NoRoom::Disk)
         }
     }
 }

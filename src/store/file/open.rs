@@ -93,8 +93,7 @@ impl Store {
                 let stamp = Stamp::of_unused(&file)?;
                 (connect(&file, Sharing::Immutable), Mode::Immutable(stamp))
             }
-            // There is no room even for the index of the log. A connection that locks all others out keeps it in memory.
-            Err(StoreError::Full(why)) => (connect(&file, Sharing::Alone), Mode::DiskFull(why, None)),
+            Err(StoreError::Full(why)) => without_room(&file, why),
             Err(StoreError::Sqlite(error)) => match lack_of_room(&file) {
                 Some(why) => without_room(&file, why),
                 None => (Err(StoreError::Sqlite(error)), Mode::ReadWrite),
@@ -325,13 +324,15 @@ fn identity(file: &StoreFile) -> io::Result<(u64, u64)> {
 
 /// Connects to a file of which nothing can be written now, to read it.
 fn without_room(file: &StoreFile, why: NoRoom) -> (Result<Connection>, Mode) {
-    match (connect(file, Sharing::Alone), Stamp::of_unused(file)) {
-        // There is not even room for an empty log.
-        (Err(StoreError::Sqlite(_)), Ok(stamp)) => {
-            (connect(file, Sharing::Immutable), Mode::DiskFull(why, Some(stamp)))
-        }
-        (alone, _) => (alone, Mode::DiskFull(why, None)),
+    // There may be no room even for the index of the log. A connection that locks all others out keeps it in memory.
+    let alone = connect(file, Sharing::Alone);
+    if let Err(StoreError::Sqlite(_) | StoreError::Full(_)) = alone
+        && let Ok(stamp) = Stamp::of_unused(file)
+    {
+        // Nor is there room for an empty log, but the file is whole without one.
+        return (connect(file, Sharing::Immutable), Mode::DiskFull(why, Some(stamp)));
     }
+    (alone, Mode::DiskFull(why, None))
 }
 
 /// Adds to an error of opening what its cause is: which file is damaged, that this user may not write to it, or that the

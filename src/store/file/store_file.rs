@@ -61,6 +61,17 @@ impl StoreFile {
         with_suffix(&self.path, suffix)
     }
 
+    /// Where `restore` puts the old database: the number tells several apart.
+    pub(in crate::store) fn aside(&self, number: u64) -> PathBuf {
+        self.beside(&format!("{ASIDE}{number}"))
+    }
+
+    /// Whether `restore` has put this file aside, by its name.
+    pub fn is_put_aside(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        name.rsplit_once(ASIDE).is_some_and(|(_, number)| number.parse::<u64>().is_ok())
+    }
+
     /// Whether there is no file, or an empty one.
     pub(in crate::store) fn is_missing(&self) -> Result<bool> {
         match fs::metadata(&self.path) {
@@ -165,6 +176,9 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 pub fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
+
+/// A number follows, and all of it follows the name of the database.
+const ASIDE: &str = ".replaced-";
 
 /// The names of a draft and of its lock in `FILE.run/`.
 const DRAFT: &str = "new.db";

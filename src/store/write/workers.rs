@@ -78,6 +78,11 @@ impl Worker {
 }
 
 impl WorkerStatus {
+    /// Whether the worker belongs to a database that is still there, and of which this one is a copy.
+    pub fn is_of_original(&self) -> bool {
+        self.liveness == Liveness::OfOriginal
+    }
+
     /// Whether the worker holds its lock. A suspended worker does.
     pub fn is_alive(&self) -> bool {
         matches!(self.liveness, Liveness::Alive | Liveness::Suspended)
@@ -109,8 +114,6 @@ impl WorkerStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoWorker {
     NoneRuns,
-    /// Nor does one here, in a copy of a database that is still there.
-    NoneRunsInCopy,
     /// The worker with this pid was stopped by a signal.
     Suspended(i32),
     Stopping,
@@ -128,9 +131,6 @@ pub fn no_worker(queue: Option<&str>, workers: &[WorkerStatus]) -> Option<NoWork
     Some(match suspended {
         Some(worker) => NoWorker::Suspended(worker.row.pid),
         None if serving.next().is_some() => NoWorker::Stopping,
-        None if workers.iter().any(|worker| worker.liveness == Liveness::OfOriginal) => {
-            NoWorker::NoneRunsInCopy
-        }
         None => NoWorker::NoneRuns,
     })
 }

@@ -15,15 +15,21 @@ use crate::place::Place;
 use crate::store::problem::{
     Count, Dead, DeadLetters, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem, Stuck,
 };
-use crate::store::{FileChange, NoRoom, NoWorker};
+use crate::store::{FileChange, NoRoom, NoWorker, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, local_time, safe_line};
 
 /// The command of a process is cut after this many characters.
 const MAX_COMMAND: usize = 60;
 
 /// The list of what needs attention, alarms first.
-pub fn attention(found: Vec<Found>, place: &Place, now: Timestamp) -> Vec<Attention> {
-    let advice = Advice { place, now, is_below_name: false };
+pub fn attention(
+    found: Vec<Found>,
+    workers: &[WorkerStatus],
+    place: &Place,
+    now: Timestamp,
+) -> Vec<Attention> {
+    let is_copy = workers.iter().any(WorkerStatus::is_of_original);
+    let advice = Advice { place, now, is_copy, is_below_name: false };
     let mut list: Vec<Attention> = found.into_iter().map(|found| advice.entry(found)).collect();
     Attention::sort(&mut list);
     list
@@ -200,7 +206,7 @@ impl Advice<'_> {
                     self.when(*oldest),
                     no_worker::reason(Some(queue), *why)
                 );
-                (message, Some(no_worker::command(*why, self.place)))
+                self.until_worker(*why, message)
             }
             Problem::OldWorker { queue, pid, oldest } => {
                 let message = format!(
@@ -227,22 +233,21 @@ impl Advice<'_> {
                     self.when(*oldest),
                     named("pid", &pids)
                 );
-                (message, Some(no_worker::command(NoWorker::NoneRuns, self.place)))
+                self.until_worker(NoWorker::NoneRuns, message)
             }
             Problem::Unfired { schedules, oldest, is_worker_old } => {
-                let (why, command) = if *is_worker_old {
-                    let why = "the worker is older than the program that applied it, and has to be restarted";
-                    (why.to_owned(), self.runner("work", ""))
-                } else {
-                    let why = NoWorker::NoneRuns;
-                    (no_worker::reason(None, why), no_worker::command(why, self.place))
-                };
-                let message = format!(
-                    "{} passed without a run since {}: {why}",
+                let passed = format!(
+                    "{} passed without a run since {}",
                     named("the time of schedule", schedules),
                     self.when(*oldest)
                 );
-                (message, Some(command))
+                if *is_worker_old {
+                    let why = "the worker is older than the program that applied it, and has to be restarted";
+                    (format!("{passed}: {why}"), Some(self.runner("work", "")))
+                } else {
+                    let why = NoWorker::NoneRuns;
+                    self.until_worker(why, format!("{passed}: {}", no_worker::reason(None, why)))
+                }
             }
             Problem::Overdue { queue, due, oldest, reason } => {
                 let waited = human_duration(self.now.since(*oldest));
@@ -290,6 +295,16 @@ impl Advice<'_> {
             }
         };
         Words { fact, ways, command }
+    }
+
+    /// Adds the command that helps where no worker acts. A copy beside its original gets none, because jobs would run in both.
+    fn until_worker(&self, why: NoWorker, message: String) -> (String, Option<String>) {
+        match why {
+            NoWorker::NoneRuns if self.is_copy => {
+                (format!("{message}; a worker can be started, but {}", no_worker::IN_COPY), None)
+            }
+            why => (message, Some(no_worker::command(why, self.place))),
+        }
     }
 
     fn until(&self, end: Option<Timestamp>) -> String {

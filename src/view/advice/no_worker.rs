@@ -18,7 +18,7 @@ pub fn no_worker_and_ways(
 ) -> Option<(String, Vec<Way>)> {
     let why = no_worker(queue, workers)?;
     let ways = match why {
-        NoWorker::NoneRuns | NoWorker::NoneRunsInCopy => start(place).to_vec(),
+        NoWorker::NoneRuns => start(workers, place),
         NoWorker::Suspended(_) => vec![Way::new(command(why, place), "lets it go on")],
         NoWorker::Stopping => vec![Way::new(command(why, place), "starts another")],
     };
@@ -64,27 +64,28 @@ fn too_old(job: &JobRow, workers: &[WorkerStatus], place: &Place) -> Option<(Str
 
 /// Says that no worker runs, what does not happen therefore, and what starts one.
 pub fn nothing_until_worker(what: &str, workers: &[WorkerStatus], place: &Place) -> String {
-    let why = no_worker(None, workers).unwrap_or(NoWorker::NoneRuns);
-    let why = format!("{}, so nothing {what}", reason(None, why));
-    sentence((why, start(place).to_vec()))
+    let why = format!("{}, so nothing {what}", reason(None, NoWorker::NoneRuns));
+    sentence((why, start(workers, place)))
 }
 
-/// What starts a worker where none runs: for now, and for good.
-fn start(place: &Place) -> [Way; 2] {
+/// Says it where a worker is to be started. Nothing tells whether the original is still in use.
+pub(super) const IN_COPY: &str = "in this copy it does again what the original does";
+
+/// The commands that start a worker where none runs: for now, and for good. A copy of a database gets none for good.
+fn start(workers: &[WorkerStatus], place: &Place) -> Vec<Way> {
+    if workers.iter().any(WorkerStatus::is_of_original) {
+        return vec![Way::new(place.runner("work", ""), &format!("starts one, but {IN_COPY}"))];
+    }
     let for_good = command(NoWorker::NoneRuns, place);
     let sentence = format!("{for_good} one for good");
     let for_good = Way::new(for_good, "starts one for good").said(sentence);
-    [Way::new(place.runner("work", ""), "starts one"), for_good]
+    vec![Way::new(place.runner("work", ""), "starts one"), for_good]
 }
 
 pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
     match (why, queue) {
         (NoWorker::NoneRuns, None) => "no worker is running".to_owned(),
         (NoWorker::NoneRuns, Some(queue)) => format!("no worker is running for queue {queue}"),
-        (NoWorker::NoneRunsInCopy, queue) => {
-            let none = reason(queue, NoWorker::NoneRuns);
-            format!("{none}, and one that you start in this copy does again what the original does")
-        }
         (NoWorker::Suspended(_), None) => "the only worker is suspended".to_owned(),
         (NoWorker::Suspended(_), Some(queue)) => {
             format!("the worker of queue {queue} is suspended and starts nothing")
@@ -99,7 +100,7 @@ pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
 pub(super) fn command(why: NoWorker, place: &Place) -> String {
     match why {
         NoWorker::Suspended(pid) => continue_command(pid),
-        NoWorker::NoneRuns | NoWorker::NoneRunsInCopy => place.runner("service install", ""),
+        NoWorker::NoneRuns => place.runner("service install", ""),
         NoWorker::Stopping => place.runner("work", ""),
     }
 }

@@ -77,7 +77,7 @@ fn left(pid: i32, is_of_owner: bool, may_be_ended: bool) -> LeftProcess {
 }
 
 fn entry(found: Found, place: &Place) -> Attention {
-    attention(vec![found], place, NOW).remove(0)
+    attention(vec![found], &[], place, NOW).remove(0)
 }
 
 /// The sentence and the command for each problem, with TIME for the time of day.

@@ -31,6 +31,8 @@ impl Words {
 pub(super) struct Advice<'a> {
     pub place: &'a Place,
     pub now: Timestamp,
+    /// The database is a copy of one that is still there.
+    pub is_copy: bool,
     /// The sentence stands below the name of what it is about, which it leaves out.
     pub is_below_name: bool,
 }

@@ -18,6 +18,8 @@ pub struct DeadGroupFacts {
     pub shown: Vec<DeadRowFacts>,
     /// The definition of the newest job differs from that of the job file.
     pub differs: bool,
+    /// The jobs of the group of which a later run succeeded.
+    pub recovered: Vec<i64>,
 }
 
 /// A row of jobs that died alike.
@@ -161,7 +163,7 @@ fn draw_rows(out: &mut Output, facts: &DeadGroupFacts, now: Timestamp) -> Vec<&'
 /// Says what to do about a group: the log to look at, a fix, and the command that resolves or replays its jobs. Each line has a
 /// word before it.
 fn advice(facts: &DeadGroupFacts, newest: &JobRow, filter: &Filter) -> Vec<(&'static str, String)> {
-    let DeadGroupFacts { group, shown, differs } = facts;
+    let DeadGroupFacts { group, shown, differs, recovered } = facts;
     let mut lines = Vec::new();
     if newest.attempts > 0 {
         let wrote = group.rows.first().is_some_and(|row| row.has_output);
@@ -177,21 +179,20 @@ fn advice(facts: &DeadGroupFacts, newest: &JobRow, filter: &Filter) -> Vec<(&'st
         }
     }
     let force = if newest.definition.policy.retryable { "" } else { " --force" };
-    // A replay of a job of which a later run succeeded would do its work once more.
-    let mut recovered: Vec<i64> = shown.iter().flat_map(|row| row.recovered.iter().copied()).collect();
-    recovered.sort_unstable();
-    if !recovered.is_empty() {
-        let is_all_known = group.jobs == shown.iter().map(|row| row.row.ids.len() as u64).sum::<u64>();
-        let which = if is_all_known && recovered.len() <= MAX_IDS {
-            Some(joined(&recovered))
-        } else {
-            filtered(filter).map(|filters| format!("--dead --recovered{filters}"))
-        };
-        lines.extend(which.map(|which| ("resolve", runner("resolve", which))));
+    // What waits for a job of the group needs a success of that job.
+    let holds_back = shown.iter().any(|row| held_back_text(&row.held_back).is_some());
+    let resolved: &[i64] = if holds_back { &[] } else { recovered };
+    if !resolved.is_empty() {
+        lines.extend(resolution(group, resolved, filter).map(|line| ("resolve", line)));
     }
-    let is_left = recovered.len() as u64 != group.jobs;
-    if let Some(selection) = selection(group, filter).filter(|_| is_left) {
-        lines.push(("replay", runner("retry", format_args!("{selection}{force}"))));
+    if resolved.len() as u64 == group.jobs {
+        return lines;
+    }
+    if let Some(selection) = selection(group, resolved, filter) {
+        // `retry` takes these, too, until they are resolved, and does their work once more.
+        let by_filter = selection.starts_with("--dead");
+        let after = if by_filter && !resolved.is_empty() { "   after that" } else { "" };
+        lines.push(("replay", runner("retry", format_args!("{selection}{force}")) + after));
         if *differs {
             let redefine = runner("retry", format_args!("{selection}{force} --redefine"));
             lines.push(("", redefine + "   with the definition of the job file, which differs"));
@@ -200,15 +201,26 @@ fn advice(facts: &DeadGroupFacts, newest: &JobRow, filter: &Filter) -> Vec<(&'st
     lines
 }
 
-/// The arguments that select exactly this group for `retry`: filters, or the ids if `retry` lacks a filter that was given here.
-fn selection(group: &DeadGroup, filter: &Filter) -> Option<String> {
+/// The command that resolves the jobs of the group of which later runs succeeded.
+fn resolution(group: &DeadGroup, recovered: &[i64], filter: &Filter) -> Option<String> {
+    if recovered.len() <= MAX_IDS {
+        return Some(runner("resolve", joined(recovered)));
+    }
+    let filters = filtered(filter)?;
+    Some(runner("resolve", format_args!("--dead --recovered --error-code {}{filters}", group.error_code)))
+}
+
+/// The arguments that select this group for `retry`, but not these: filters, or the ids if `retry` lacks a filter that was given
+/// here.
+fn selection(group: &DeadGroup, resolved: &[i64], filter: &Filter) -> Option<String> {
     let mut ids: Vec<i64> = group.rows.iter().flat_map(|row| row.ids.iter().copied()).collect();
+    let is_all = group.jobs == ids.len() as u64;
+    ids.retain(|id| !resolved.contains(id));
     ids.sort_unstable();
     let Some(filters) = filtered(filter) else {
-        let is_all = group.jobs == ids.len() as u64 && ids.len() <= MAX_IDS;
-        return is_all.then(|| joined(&ids));
+        return (is_all && ids.len() <= MAX_IDS).then(|| joined(&ids));
     };
-    if group.jobs == 1 {
+    if is_all && ids.len() == 1 {
         return Some(joined(&ids));
     }
     let latest = if group.has_same_work { " --latest" } else { "" };
@@ -217,7 +229,9 @@ fn selection(group: &DeadGroup, filter: &Filter) -> Option<String> {
 
 /// The options by which `retry` and `resolve` select what this filter does; none if they lack one.
 fn filtered(filter: &Filter) -> Option<String> {
-    let Filter { queue: None, since: None, until: None, name, label, .. } = filter else { return None };
+    let Filter { queue: None, since: None, until: None, dead_reason: None, name, label, .. } = filter else {
+        return None;
+    };
     let name = name.as_ref().map(|name| format!(" --name {name}")).unwrap_or_default();
     let label = label.as_ref().map(|label| format!(" {}", option("--label", label))).unwrap_or_default();
     Some(name + &label)

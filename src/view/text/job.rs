@@ -38,6 +38,7 @@ pub struct JobFacts {
 pub fn draw(out: &mut Output, facts: &JobFacts, now: Timestamp) {
     let JobFacts { job, attempts, output, workers, held_back, has_recovered } = facts;
     let held_back = holds_back_text(job, held_back);
+    let holds_back = held_back.is_some();
     let recovered = has_recovered.then(|| "a later run succeeded".to_owned());
     let more = expiry_text(job, now).into_iter().chain(held_back).chain(recovered);
     draw_heading(out, job, workers, more, now);
@@ -58,7 +59,8 @@ pub fn draw(out: &mut Output, facts: &JobFacts, now: Timestamp) {
         out.line(format!("  {:>3}  {}  {state}", job.last_attempt(), local_time(since)));
     }
     let has_output = !output.stdout.is_empty() || !output.stderr.is_empty();
-    let next = what_to_type(job, has_output, *has_recovered);
+    // What waits for this job needs its own success.
+    let next = what_to_type(job, has_output, *has_recovered && !holds_back);
     if !next.is_empty() {
         out.line("");
         out.line(format!("next  {next}"));
@@ -206,7 +208,7 @@ fn shell_words(attempt: &Attempt, definition: &JobDefinition) -> Option<String> 
 }
 
 /// The commands that make sense for a job in this state.
-fn what_to_type(job: &JobRow, has_output: bool, has_recovered: bool) -> String {
+fn what_to_type(job: &JobRow, has_output: bool, is_done_again: bool) -> String {
     let id = job.id;
     let follow = if job.state == JobState::Running { " -f" } else { "" };
     let logs =
@@ -214,8 +216,7 @@ fn what_to_type(job: &JobRow, has_output: bool, has_recovered: bool) -> String {
     let change = match job.state {
         // Another job does its work, and a retry would do that once more.
         _ if job.replaced_by.is_some() => job.replaced_by.map(|by| runner("inspect", by)),
-        JobState::Dead if has_recovered && job.resolved_at.is_none() => Some(runner("resolve", id)),
-        JobState::Dead | JobState::Cancelled if has_recovered => None,
+        JobState::Dead if is_done_again => job.resolved_at.is_none().then(|| runner("resolve", id)),
         JobState::Dead | JobState::Cancelled if job.definition.policy.retryable => Some(runner("retry", id)),
         JobState::Dead | JobState::Cancelled => Some(runner("retry", format_args!("{id} --force"))),
         JobState::Pending if job.next_retry_at().is_some() => {

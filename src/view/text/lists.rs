@@ -250,10 +250,11 @@ pub fn workers(
     if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
         out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it");
     }
-    let json = out.json;
-    for worker in workers.iter().filter(|worker| worker.is_outdated && !json) {
-        let pid = worker.row.pid;
-        out.prose("", &format!("the program of worker {pid} was replaced after its start; it goes on with the old one until it is restarted"));
+    if !out.json {
+        for worker in workers.iter().filter(|worker| worker.is_outdated && !worker.row.is_run()) {
+            let what = "was replaced after its start; until it is restarted, it runs the old one";
+            out.prose("", &format!("the program of worker {} {what}", worker.row.pid));
+        }
     }
     for process in leftovers.iter().flat_map(|left| &left.processes) {
         out.prose("", &format!("could not be ended yet: {}", left_process(process)));

@@ -203,6 +203,11 @@ fn paused_text(job: &JobRow, now: Timestamp) -> Option<String> {
     paused(job, now).map(|(what, way)| and(&what, Some(way)))
 }
 
+/// Says how the worker with this pid is stopped, and what becomes of its jobs.
+pub fn stop_text(pid: i32) -> String {
+    format!("kill {pid} stops it, and interrupts what has not ended by its --shutdown-timeout (30s)")
+}
+
 /// Says what is paused, and what ends that.
 fn paused(job: &JobRow, now: Timestamp) -> Option<(String, String)> {
     let queue = &job.definition.queue;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::query::Query;
 use crate::cli::args::Global;
 use crate::cli::definition::CurrentJobFile;
-use crate::store::{DeadGroup, DeadRow};
+use crate::store::{DeadGroup, DeadRow, Filter};
 use crate::view::json::dead_letter_json;
 use crate::view::terminal::Output;
 use crate::view::text::dead::{self, DeadGroupFacts, DeadRowFacts};
@@ -38,7 +38,10 @@ fn group_facts(
     let shown = rows.map(|row| row_facts(query, row)).collect::<Result<Vec<_>>>()?;
     let newest = shown.first().and_then(|shown| shown.newest.as_ref());
     let differs = present.zip(newest).is_some_and(|(present, job)| !present.differing_keys(job).is_empty());
-    Ok(DeadGroupFacts { group, shown, differs })
+    let Query { store, filter, now, .. } = query;
+    let error_code = Some(group.error_code.clone());
+    let recovered = store.ids(&Filter { recovered: true, error_code, ..Filter::clone(filter) }, *now)?;
+    Ok(DeadGroupFacts { group, shown, differs, recovered })
 }
 
 fn row_facts(query: &Query, row: DeadRow) -> Result<DeadRowFacts> {
