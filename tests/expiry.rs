@@ -129,3 +129,22 @@ fn a_job_that_is_interrupted_after_its_expiry_expires_if_no_worker_takes_it() {
     );
     sandbox.run("doctor").ok();
 }
+
+#[test]
+fn a_worker_ends_after_as_many_expiries_as_one_turn_records() {
+    // A turn records a thousand.
+    for jobs in [1_000, 2_000] {
+        let sandbox = Sandbox::new(JOBS);
+        sandbox.write("batch", "{\"name\": \"job\"}\n".repeat(jobs));
+        sandbox.run("enqueue -q --batch batch").ok();
+        wait_until("all are shown as dead", || {
+            sandbox.run("inspect --json").ok().json()["counts"]["dead"] == jobs
+        });
+        for options in ["--until-idle", "--drain"] {
+            let call = sandbox.call(&format!("work -q {options}"));
+            let ended = Background::start(&sandbox, call).wait();
+            assert!(matches!(ended.status(), Some(0 | 1)), "{ended}");
+        }
+        assert_eq!(sandbox.sql().number("SELECT count(*) FROM jobs WHERE state = 'dead'"), jobs as i64);
+    }
+}

@@ -250,7 +250,7 @@ fn show(out: &mut Output, report: &Report, strict: bool) {
     let file = if report.is_damaged || is_sound {
         file.to_owned()
     } else {
-        format!("{file}, but {}", counted(report.problems.len(), "problem"))
+        format!("{file}, but something else is wrong")
     };
     let (style, words) = match needs {
         None if report.is_missing => (Style::Bad, file),

@@ -104,6 +104,8 @@ impl Store {
             }
             if !expired_all {
                 backlog.pending = backlog.pending.max(PendingWork::HeldBack);
+                // Another turn looks for more at once. Without it a worker would never learn that these were the last.
+                backlog.next_due = Some(tx.now);
             }
             Ok(Turn { events, claims, cancels: cancels(tx, worker)?, backlog })
         });
