@@ -133,9 +133,9 @@ fn a_job_that_is_interrupted_after_its_expiry_expires_if_no_worker_takes_it() {
 #[test]
 fn a_worker_ends_after_as_many_expiries_as_one_turn_records() {
     // A turn records a thousand.
-    for jobs in [1_000, 2_000] {
+    for jobs in [1_000_u16, 2_000] {
         let sandbox = Sandbox::new(JOBS);
-        sandbox.write("batch", "{\"name\": \"job\"}\n".repeat(jobs));
+        sandbox.write("batch", "{\"name\": \"job\"}\n".repeat(jobs.into()));
         sandbox.run("enqueue -q --batch batch").ok();
         wait_until("all are shown as dead", || {
             sandbox.run("inspect --json").ok().json()["counts"]["dead"] == jobs
@@ -145,6 +145,6 @@ fn a_worker_ends_after_as_many_expiries_as_one_turn_records() {
             let ended = Background::start(&sandbox, call).wait();
             assert!(matches!(ended.status(), Some(0 | 1)), "{ended}");
         }
-        assert_eq!(sandbox.sql().number("SELECT count(*) FROM jobs WHERE state = 'dead'"), jobs as i64);
+        assert_eq!(sandbox.sql().number("SELECT count(*) FROM jobs WHERE state = 'dead'"), i64::from(jobs));
     }
 }
