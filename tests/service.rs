@@ -291,7 +291,7 @@ fn root_installs_a_unit_of_the_system_for_a_user() {
     let ran = call("service install --dry-run").env("SUDO_USER", "nobody").run().ok();
     ran.shows("write /etc/systemd/system/runner@nobody.service.d/runner-service.conf\n")
         .shows("enable --now runner@nobody.service");
-    // What a purge of the package takes away.
+    // A purge of the package takes these away.
     let postrm = format!("{}/packaging/debian/postrm", env!("CARGO_MANIFEST_DIR"));
     let postrm = fs::read_to_string(postrm).expect("a script of the package");
     assert!(postrm.contains("/etc/systemd/system/runner@*.service.d/runner-service.conf"), "{postrm}");

@@ -177,7 +177,7 @@ pub fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// A number follows, and all of it follows the name of the database.
+/// Stands between the name of a database that `restore` has put aside and its number.
 const ASIDE: &str = ".replaced-";
 
 /// The names of a draft and of its lock in `FILE.run/`.

@@ -179,7 +179,7 @@ fn advice(facts: &DeadGroupFacts, newest: &JobRow, filter: &Filter) -> Vec<(&'st
         }
     }
     let force = if newest.definition.policy.retryable { "" } else { " --force" };
-    // What waits for a job of the group needs a success of that job.
+    // A job that waits for one of the group is only helped by a success of that one.
     let holds_back = shown.iter().any(|row| held_back_text(&row.held_back).is_some());
     let resolved: &[i64] = if holds_back { &[] } else { recovered };
     if !resolved.is_empty() {

@@ -59,7 +59,7 @@ pub fn draw(out: &mut Output, facts: &JobFacts, now: Timestamp) {
         out.line(format!("  {:>3}  {}  {state}", job.last_attempt(), local_time(since)));
     }
     let has_output = !output.stdout.is_empty() || !output.stderr.is_empty();
-    // What waits for this job needs its own success.
+    // A job that waits for this one is only helped by a success of this one.
     let next = what_to_type(job, has_output, *has_recovered && !holds_back);
     if !next.is_empty() {
         out.line("");
