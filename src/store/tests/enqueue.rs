@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::fixture::{Scene, definition, new_job};
-use crate::model::JobDefinition;
-use crate::store::{NewJob, OnConflict, PendingWork, StoreError};
+use crate::model::{DependencyKind, JobDefinition};
+use crate::store::{Dependency, Enqueued, NewJob, OnConflict, PendingWork, StoreError};
 use crate::text::{Millis, Timestamp};
 
 fn expiring(expires_in: u64, key: Option<&str>) -> JobDefinition {
@@ -28,6 +28,32 @@ fn one_bad_job_among_many_undoes_all() {
     assert!(matches!(refused, StoreError::KeyHeld { holder: 91, index: 95, .. }), "{refused}");
     assert_eq!(scene.store.count_unfinished(None).unwrap(), 0);
     assert_eq!(scene.store.audit().unwrap(), []);
+}
+
+#[test]
+fn an_alert_of_a_dependency_that_expires_takes_its_key_first() {
+    let alert = JobDefinition { unique_key: Some("k".to_owned()), ..definition("alert") };
+    let watched = JobDefinition { on_dead: Some(Box::new(alert.clone())), ..expiring(1, None) };
+    for on_conflict in [OnConflict::Skip, OnConflict::Replace, OnConflict::Error] {
+        let mut scene = Scene::new();
+        let watched = scene.add(new_job(watched.clone()), 1);
+        let dependencies = vec![(Dependency::Job(watched), DependencyKind::Any)];
+        let wanted = NewJob { dependencies, on_conflict, ..new_job(alert.clone()) };
+        let found = scene.store.at(Timestamp(2)).add(&[wanted]);
+        let called = watched + 1;
+        match on_conflict {
+            OnConflict::Skip => {
+                assert!(matches!(found.unwrap()[..], [Enqueued { id, created: false, .. }] if id == called));
+            }
+            OnConflict::Replace => {
+                assert!(matches!(found.unwrap()[..], [Enqueued { id, created: true, .. }] if id > called));
+            }
+            OnConflict::Error => {
+                assert!(matches!(found, Err(StoreError::KeyHeld { holder, .. }) if holder == called));
+            }
+        }
+        assert_eq!(scene.store.audit().unwrap(), []);
+    }
 }
 
 #[test]

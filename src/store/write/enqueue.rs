@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::dependencies::Edge;
-use super::expire::{self, expire_and_get_key_owner};
+use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{Dependency, NewJob, OnConflict, insert};
 use super::scheduled_run::{self, ScheduledRun};
 use super::{act, definition, dependencies};
@@ -49,6 +49,7 @@ impl Store {
 pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) -> Result<Vec<Enqueued>> {
     // By address, because the jobs of a batch share most of their definitions.
     let mut definitions: HashMap<*const JobDefinition, i64> = HashMap::new();
+    expire_dependencies(tx, jobs)?;
     let inclusions = decide_inclusions(tx, jobs)?;
     let mut ids: Vec<Option<i64>> = vec![None; jobs.len()];
     let mut enqueued = Vec::with_capacity(jobs.len());
@@ -74,6 +75,17 @@ pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) 
         enqueued.push(Enqueued { index, id, created: true, scheduled_run });
     }
     Ok(enqueued)
+}
+
+/// Records which of the earlier jobs that these depend on have expired. It is done before any key is looked up, because an
+/// expiry may enqueue an alert, and that takes a key.
+fn expire_dependencies(tx: &Tx, jobs: &[NewJob]) -> Result<()> {
+    for (dependency, _) in jobs.iter().flat_map(|job| &job.dependencies) {
+        if let Dependency::Job(id) = *dependency {
+            expire_and_get_state(tx, id)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a job of a call is looked at.
@@ -134,8 +146,7 @@ fn dependency_edges(tx: &Tx, job: &NewJob, ids: &[Option<i64>]) -> Result<Vec<Ed
     let mut found: BTreeMap<i64, DependencyKind> = BTreeMap::new();
     for (dependency, kind) in &job.dependencies {
         let id = match *dependency {
-            // The edge is met from the start if the job has expired.
-            Dependency::Job(id) if expire::expire_and_get_state(tx, id)?.is_none() => {
+            Dependency::Job(id) if expire_and_get_state(tx, id)?.is_none() => {
                 return Err(StoreError::NoDependency(id));
             }
             Dependency::Job(id) => id,

@@ -267,6 +267,11 @@ impl Plain {
     /// All or none.
     pub fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>> {
         let before = self.clone();
+        for (dependency, _) in jobs.iter().flat_map(|job| &job.dependencies) {
+            if let Dependency::Job(id) = dependency {
+                self.expire(*id, now);
+            }
+        }
         let mut done = Vec::new();
         let (wanted, runs) = match self.wanted(jobs, now) {
             Ok(answer) => answer,
@@ -407,11 +412,6 @@ impl Plain {
         }
         if let Some(gone) = after.keys().find(|id| !self.jobs.contains_key(id)) {
             return Err(StoreError::NoDependency(*gone));
-        }
-        for (dependency, _) in &new.dependencies {
-            if let Dependency::Job(id) = dependency {
-                self.expire(*id, now);
-            }
         }
         self.last_id += 1;
         let run_at = match (new.scheduled, new.run_at) {
