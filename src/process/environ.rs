@@ -21,6 +21,8 @@ use super::procfs::{Identity, is_of_us_or_root};
 /// More than any environment can hold: the kernel allows 6 MiB for arguments and variables together. A process can make the
 /// kernel show any of its memory there.
 const MAX_ENVIRON_BYTES: u64 = 8 << 20;
+/// As much is read of a process of another user, who might otherwise hold every retry up with many processes that show a lot.
+const MAX_BYTES_OF_OTHERS: u64 = 1 << 20;
 /// How long all processes of other users together may keep one reader waiting …
 const PATIENCE: Duration = Duration::from_secs(1);
 /// … and each of them in any case.
@@ -54,7 +56,7 @@ impl Reader {
     /// cannot be read.
     pub fn read(&mut self, process: Identity) -> io::Result<Vec<u8>> {
         if !geteuid().is_root() {
-            return read(process.pid);
+            return read(process);
         }
         if held().contains(&process) {
             return Err(ErrorKind::WouldBlock.into());
@@ -94,7 +96,7 @@ impl Helper {
         let thread = thread::Builder::new().name("environ".to_owned()).stack_size(64 << 10);
         thread.spawn(move || {
             while let Ok(process) = to_read.recv() {
-                let answer = read(process.pid);
+                let answer = read(process);
                 let mut held = held();
                 held.remove(&process);
                 if to_answer.send(answer).is_err() {
@@ -106,10 +108,17 @@ impl Helper {
     }
 }
 
-fn read(pid: i32) -> io::Result<Vec<u8>> {
+/// An error if the process has ended: its pid may belong to another one by now, and what was read would be that one's.
+fn read(process: Identity) -> io::Result<Vec<u8>> {
+    let environ = read_of_pid(process.pid)?;
+    if Identity::of(process.pid) == Some(process) { Ok(environ) } else { Err(Errno::SRCH.into()) }
+}
+
+fn read_of_pid(pid: i32) -> io::Result<Vec<u8>> {
+    let limit = if is_of_us_or_root(pid) { MAX_ENVIRON_BYTES } else { MAX_BYTES_OF_OTHERS };
     let read = |path: &Path| -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        File::open(path)?.take(MAX_ENVIRON_BYTES).read_to_end(&mut bytes)?;
+        File::open(path)?.take(limit).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
     let first = read(format!("/proc/{pid}/environ").as_ref());
@@ -124,4 +133,18 @@ fn read(pid: i32) -> io::Result<Vec<u8>> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let mut of_threads = threads.filter_map(|thread| read(&thread.path().join("environ")).ok());
     of_threads.find(|bytes| !bytes.is_empty()).map_or(first, Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_process_with_its_pid_shows_is_not_read() {
+        let me = Identity::of(std::process::id().cast_signed()).unwrap();
+        assert!(!Reader::new().read(me).unwrap().is_empty());
+        let earlier = Identity { start_ticks: me.start_ticks - 1, ..me };
+        let error = Reader::new().read(earlier).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::SRCH.raw_os_error()));
+    }
 }

@@ -140,7 +140,8 @@ fn hidden_members(group: ProcessGroup, target: usize) -> Vec<Traced> {
     hidden::members_of(&leader).into_iter().map(traced).collect()
 }
 
-/// Gives the descendants of each owned process to its owner.
+/// Gives the descendants of each owned process to its owner. Who is older than the process with its parent's pid is no child of
+/// that: the pid was reused.
 fn add_descendants(processes: &[Stat], by_pid: &HashMap<i32, usize>, owners: &mut [Option<usize>]) {
     let mut changed = true;
     while changed {
@@ -149,7 +150,8 @@ fn add_descendants(processes: &[Stat], by_pid: &HashMap<i32, usize>, owners: &mu
             if owners[index].is_some() || process.gone || is_self(process.pid) {
                 continue;
             }
-            let parent = by_pid.get(&process.parent);
+            let is_younger = |parent: &&usize| processes[**parent].start_ticks <= process.start_ticks;
+            let parent = by_pid.get(&process.parent).filter(is_younger);
             owners[index] = parent.and_then(|parent| owners[*parent]);
             changed |= owners[index].is_some();
         }
@@ -234,9 +236,21 @@ mod tests {
     fn descendants_are_found_in_whatever_order_they_are_listed() {
         let processes =
             [process(5, 6, 3), process(6, 7, 2), process(7, 1, 1), process(8, 9, 1), process(9, 1, 1)];
+        assert_eq!(owners_of(&processes, 2), [Some(4), Some(4), Some(4), None, None]);
+    }
+
+    #[test]
+    fn a_process_that_is_older_than_the_one_with_its_parents_pid_is_no_child_of_that() {
+        let processes = [process(7, 1, 5), process(8, 7, 4), process(9, 7, 5)];
+        assert_eq!(owners_of(&processes, 0), [Some(4), None, Some(4)]);
+    }
+
+    /// The owners of these processes, one of which is owned by the target 4.
+    fn owners_of(processes: &[Stat], owned: usize) -> Vec<Option<usize>> {
         let by_pid = processes.iter().map(|each| each.pid).zip(0..).collect();
-        let mut owners = [None, None, Some(4), None, None];
-        add_descendants(&processes, &by_pid, &mut owners);
-        assert_eq!(owners, [Some(4), Some(4), Some(4), None, None]);
+        let mut owners = vec![None; processes.len()];
+        owners[owned] = Some(4);
+        add_descendants(processes, &by_pid, &mut owners);
+        owners
     }
 }
