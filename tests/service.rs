@@ -203,14 +203,14 @@ fn without_systemd_a_line_of_the_crontab_starts_the_worker() {
             }
         }
         machine.run("service").exits(1).shows("nothing; runner service install");
-        machine.run("service install --dry-run").ok().shows("    + * * * * * PATH=");
+        machine.run("service install --dry-run").ok().shows("    + * * * * * (umask 077; ");
         assert_eq!(sandbox.read("crontab"), before.unwrap_or_default());
         machine.run("service install -j 2").ok().shows("run crontab -\n").shows("starts within a minute");
         let line = machine.redacted(sandbox.read("crontab").lines().last().expect("a line"));
         assert_eq!(
             line,
-            "* * * * * PATH=[PATH] [HOME]/runner work --single -q --db [HOME]/r.db -j 2 >> [HOME]/runner.log 2>&1 \
-             # service of runner"
+            "* * * * * (umask 077; : >> [HOME]/runner.log); PATH=[PATH] [HOME]/runner work --single -q --db [HOME]/r.db \
+             -j 2 >> [HOME]/runner.log 2>&1 # service of runner"
         );
         machine.run("service install -j 2").ok().shows("nothing to do");
         let worker = Background::worker(sandbox, machine.call("work"));
@@ -228,6 +228,19 @@ fn without_systemd_a_line_of_the_crontab_starts_the_worker() {
         assert_eq!(sandbox.path("crontab").exists(), before.is_some());
         assert_eq!(sandbox.read("crontab"), before.unwrap_or_default());
     }
+}
+
+#[test]
+fn programs_that_it_asks_get_no_descriptors_of_the_caller() {
+    let machine = Machine::new(&[("crontab", "ls /proc/$$/fd > fds; echo no crontab >&2; exit 1\n")]);
+    let call = machine.sandbox.program("sh").env("PATH", machine.path()).arg("-c");
+    let call = call.arg(format!("exec {} --db r.db service 9< bin/crontab", machine.runner));
+    let call = if is_root() { call.run_by(NOBODY) } else { call };
+    call.run().exits(1);
+    let descriptors = machine.sandbox.read("fds");
+    assert!(
+        descriptors.lines().any(|number| number == "2") && !descriptors.lines().any(|number| number == "9")
+    );
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe, print_error};
 use super::{help, usage};
 use crate::place::Place;
+use crate::process::close_on_exec;
 use crate::store::StoreFile;
 use crate::text::{self, show_utc};
 use crate::view::terminal::{self, Output};
@@ -26,6 +27,7 @@ pub fn main() -> ExitStatus {
     if let Some(answered) = completions::answer() {
         return answered;
     }
+    close_on_exec();
     turn_size_limits_into_errors();
     place_named_by(&env::args_os().collect::<Vec<_>>()).set_for_this_call();
     let cli = match parse() {

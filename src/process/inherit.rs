@@ -1,5 +1,5 @@
-//! Resets what jobs would inherit from the worker: ignored signals, the signal mask, open descriptors, variables of a
-//! service manager, and the terminal. Also notices a standard output that was closed, and suspends the process.
+//! Resets what jobs and other programs would inherit from this one: open descriptors, ignored signals, the signal mask,
+//! variables of a service manager, and the terminal. Also notices a standard output that was closed, and suspends the process.
 //!
 //! The code is unsafe because neither the standard library nor rustix reaches these settings.
 #![allow(unsafe_code)]
@@ -38,7 +38,6 @@ impl Inherited {
 pub fn reset_inherited_state() -> Inherited {
     let ignored = (1..=signal::MAX).filter(|signal| handle_if_ignored(*signal)).collect();
     empty_signal_mask();
-    close_on_exec();
     remove_manager_variables();
     give_up_terminal();
     Inherited { ignored }
@@ -172,7 +171,9 @@ fn empty_signal_mask() {
     }
 }
 
-fn close_on_exec() {
+/// Keeps the descriptors that the caller has opened from the programs that this one starts, which may belong to another user.
+/// Call it before this process opens any of its own.
+pub fn close_on_exec() {
     // SAFETY: the call takes numbers only. Descriptors stay open; exec closes them.
     let done =
         unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };

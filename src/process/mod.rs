@@ -29,7 +29,7 @@ mod testing;
 pub use attempt::{Progress, run};
 pub use control::Control;
 pub use hidden::is_leader_alive;
-pub use inherit::{Inherited, is_stdout_closed, reset_inherited_state, suspend};
+pub use inherit::{Inherited, close_on_exec, is_stdout_closed, reset_inherited_state, suspend};
 pub use leftover::{Leftover, find_leftovers};
 pub use obstacles::obstacles;
 pub use pass_on::PassOn;

@@ -29,8 +29,8 @@ pub fn answer(words: &[String]) -> Option<String> {
 
 /// Runs a program as another user, by root, and gives what it prints, if it ends well.
 ///
-/// That user can make the process do anything. So it gets neither the terminal nor the environment of root, it is waited for three
-/// seconds, and it can print a mebibyte and no more.
+/// That user can make the process do anything. So it gets neither the terminal, the environment nor the folder of root, it is
+/// waited for three seconds, and it can print a mebibyte and no more.
 pub fn answer_of_user(command: impl IntoIterator<Item = OsString>) -> Option<String> {
     const MAX_BYTES: u64 = 1 << 20;
     let answer = memfd_create("answer", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).ok()?;
@@ -40,6 +40,7 @@ pub fn answer_of_user(command: impl IntoIterator<Item = OsString>) -> Option<Str
     let status = Command::new("setsid")
         .args(["--wait", "timeout", "--kill-after=1", "3"])
         .args(command)
+        .current_dir("/")
         .env_clear()
         .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .stdin(Stdio::null())
@@ -78,6 +79,7 @@ mod tests {
         let variables = answer_of("env").unwrap();
         let names: Vec<&str> = variables.lines().filter_map(|line| line.split('=').next()).collect();
         assert!(names.iter().all(|name| ["PATH", "PWD", "SHLVL", "_"].contains(name)), "{variables}");
+        assert_eq!(answer_of("pwd").as_deref(), Some("/\n"));
         // The sixth field is the session, the seventh the terminal. In a container the session of this test may be 0.
         let session_and_terminal = |stat: &str| -> Vec<String> {
             stat.split_whitespace().skip(5).take(2).map(str::to_owned).collect()

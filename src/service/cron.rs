@@ -48,12 +48,13 @@ impl Crontab {
     /// The line that is put in, or changed.
     pub fn install(&self, wanted: &Wanted) -> Vec<Step> {
         let Wanted { program, path, .. } = wanted;
+        let log = shell_word(&self.log.to_string_lossy());
+        // The log names commands, so it is made for its owner alone. Jobs keep the umask of cron.
         let command = format!(
-            "PATH={} {} work --single -q {} >> {} 2>&1",
+            "(umask 077; : >> {log}); PATH={} {} work --single -q {} >> {log} 2>&1",
             shell_word(path),
             shell_word(program),
-            wanted.options(),
-            shell_word(&self.log.to_string_lossy())
+            wanted.options()
         );
         // Cron takes a bare % for the end of the line.
         let line = format!("* * * * * {} {MARK}", command.replace('%', "\\%"));
@@ -177,8 +178,9 @@ mod tests {
             assert_eq!(
                 with_line,
                 format!(
-                    "{text}* * * * * PATH=/bin '/opt/100\\% mine/runner' work --single -q --db '/home/me/it'\\''s.db' -j 2 \
-                     --keep 90d >> /home/me/runner.log 2>&1 # service of runner\n"
+                    "{text}* * * * * (umask 077; : >> /home/me/runner.log); PATH=/bin '/opt/100\\% mine/runner' work \
+                     --single -q --db '/home/me/it'\\''s.db' -j 2 --keep 90d >> /home/me/runner.log 2>&1 \
+                     # service of runner\n"
                 )
             );
             assert_eq!(crontab(with_line).install(&wanted), []);

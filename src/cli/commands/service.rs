@@ -2,6 +2,8 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -327,6 +329,8 @@ fn asked_of_owner(db: &StoreFile, owner: &Owner) -> Option<Vec<Living>> {
     let alive = workers.filter(|worker| worker["alive"] == true && worker["job_id"].is_null());
     let living = |worker: Value| {
         let pid = i32::try_from(worker["pid"].as_i64()?).ok()?;
+        // That user may have written any number there, and root is told to end this process.
+        fs::metadata(format!("/proc/{pid}")).ok().filter(|process| process.uid() == owner.id)?;
         let since = At::parse(worker["started_at"].as_str()?).ok()?.resolve(clock::now());
         Some(Living { pid, since })
     };
