@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -96,6 +97,8 @@ fn where_the_crontab_comes_from() {
     import(&sandbox, "file --file b.toml").ok().shows("runner apply --file ").shows("crontab -e opens it");
     sandbox.call("init --from-crontab - --file c.toml").stdin("@daily from-stdin\n").run().ok();
     assert_eq!(names("a.toml"), ["own"]);
+    let mode = fs::metadata(sandbox.path("a.toml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "a crontab may hold passwords");
     assert_eq!(names("b.toml"), ["from-a-file"]);
     assert_eq!(names("c.toml"), ["from-stdin"]);
 

@@ -83,6 +83,15 @@ fn whoever_may_write_the_file_or_its_folder_is_named() {
     );
     sandbox.below("check").run().exits(77).says(&mend);
     sandbox.own("shared/jobs.toml", 0, 0o664);
+    // So does one's own file, which is found last.
+    fs::remove_file(sandbox.path("shared/jobs.toml")).unwrap();
+    sandbox.write(".config/runner/jobs.toml", EVIL);
+    for (mode, status) in [(0o666, 77), (0o644, 0)] {
+        sandbox.own(".config/runner/jobs.toml", 0, mode);
+        sandbox.below("check").run().exits(status);
+    }
+    fs::remove_file(sandbox.path(".config/runner/jobs.toml")).unwrap();
+    sandbox.write("shared/jobs.toml", EVIL);
     // A link counts like the file that it leads to.
     let link = sandbox.path("shared/jobs.toml");
     let relink = |target: &str| {
@@ -93,7 +102,10 @@ fn whoever_may_write_the_file_or_its_folder_is_named() {
     relink("../theirs/jobs.toml");
     sandbox.below("check").run().ok();
     std::os::unix::fs::lchown(&link, Some(NOBODY), None).unwrap();
-    sandbox.below("check").run().exits(77).says("the link");
+    let target = sandbox.path("theirs/jobs.toml").canonicalize().unwrap();
+    let export = format!("export RUNNER_FILE={}", target.display());
+    sandbox.below("check").run().exits(77).says("the link").says(&export);
+    sandbox.below("check").env("RUNNER_FILE", &target).run().ok();
     relink("../theirs/jobs.toml");
     sandbox.own("theirs", NOBODY, 0o755);
     sandbox.below("check").run().exits(77).says("theirs");

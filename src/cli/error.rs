@@ -2,6 +2,7 @@
 //! it.
 
 use std::borrow::Cow;
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{ExitCode, Termination};
@@ -146,7 +147,10 @@ fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>)
                 .as_deref()
                 .map(|open| format!("look at what it says, then chmod o-w {}; or ", word(open)));
             let close = close.unwrap_or_default();
-            let hint = format!("{close}if you trust what it says: export RUNNER_FILE={}", word(path));
+            // A link of somebody else is not followed, whoever names it.
+            let named = fs::canonicalize(path).ok().filter(|_| path.is_symlink());
+            let named = word(named.as_deref().unwrap_or(path));
+            let hint = format!("{close}if you trust what it says: export RUNNER_FILE={named}");
             (ExitStatus::PERMISSION, hint.into())
         }
         JobFileError::ForeignLink { link, .. } => (ExitStatus::PERMISSION, name_target(link).into()),
@@ -155,7 +159,11 @@ fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>)
         }
         JobFileError::TooLarge { .. } => (
             ExitStatus::DATA,
-            format!("divide it, or let a program enqueue with `{}`", runner("enqueue", "--batch")).into(),
+            format!(
+                "divide it, or let a program enqueue lines that have a `command` with `{}`",
+                runner("enqueue", "--batch -")
+            )
+            .into(),
         ),
         JobFileError::Mistakes(_) => return (ExitStatus::DATA, None),
     };

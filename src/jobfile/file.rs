@@ -230,7 +230,10 @@ fn read_tables<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) 
     if let Some(header) = headers.get(MAX_JOBS) {
         mistakes
             .add(&header.at, format!("this file has {} jobs; a file has at most {MAX_JOBS}", headers.len()))
-            .hint(format!("divide it, or let a program enqueue with `{}`", runner("enqueue", "--batch")));
+            .hint(format!(
+                "divide it, or let a program enqueue lines that have a `command` with `{}`",
+                runner("enqueue", "--batch -")
+            ));
         return Tables { queues, ..Tables::default() };
     }
     let jobs: Vec<Job> = headers.iter().filter_map(|header| Job::read(header, dir, mistakes)).collect();

@@ -25,7 +25,7 @@ const STICKY: u32 = 0o1000;
 /// `$XDG_CONFIG_HOME/runner/jobs.toml`.
 ///
 /// A file that is named need not exist: reading it fails later. The error here lists the places that were searched, or says
-/// why the nearest file cannot be trusted.
+/// why the file that was found cannot be trusted.
 pub fn locate(
     explicit: Option<&Path>,
     env: &dyn Fn(&str) -> Option<OsString>,
@@ -35,23 +35,20 @@ pub fn locate(
     if let Some(named) = explicit.map(PathBuf::from).or_else(|| env("RUNNER_FILE").map(PathBuf::from)) {
         return Ok(current_dir.join(named));
     }
-    let mut upwards = current_dir.ancestors().map(|dir| dir.join(FILE_NAME));
-    if let Some(path) = upwards.find(|candidate| candidate.is_file()) {
-        let caller = Caller::new(env("SUDO_UID").as_deref().and_then(OsStr::to_str));
-        return match caller.check(&path) {
-            Ok(()) => Ok(path),
-            Err(why) => Err(JobFileError::Untrusted { path, why }),
-        };
-    }
     // The XDG base directory specification wants relative paths to be ignored.
     let absolute = |name| env(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
     let user_file = absolute("XDG_CONFIG_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".config")))
         .map(|config| config.join("runner").join(FILE_NAME));
-    user_file
-        .clone()
-        .filter(|candidate| candidate.is_file())
-        .ok_or_else(|| JobFileError::Nowhere { start_dir: current_dir.to_owned(), user_file })
+    let upwards = current_dir.ancestors().map(|dir| dir.join(FILE_NAME));
+    let Some(path) = upwards.chain(user_file.clone()).find(|candidate| candidate.is_file()) else {
+        return Err(JobFileError::Nowhere { start_dir: current_dir.to_owned(), user_file });
+    };
+    let caller = Caller::new(env("SUDO_UID").as_deref().and_then(OsStr::to_str));
+    match caller.check(&path) {
+        Ok(()) => Ok(path),
+        Err(why) => Err(JobFileError::Untrusted { path, why }),
+    }
 }
 
 /// The users whose files the caller trusts beside those of root.

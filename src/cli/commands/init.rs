@@ -35,7 +35,7 @@ pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitSta
     };
     let shown = locate::display(&path);
     let Some(file) = &args.from_crontab else {
-        create(&path, STARTER)?;
+        create(&path, STARTER, 0o644)?;
         if out.json {
             out.done(&json!({ "file": shown }), "");
         } else if !out.quiet {
@@ -60,7 +60,8 @@ pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitSta
             is_there: &is_there,
         },
     );
-    create(&path, &taken.text)?;
+    // A crontab is readable by its owner alone, and may hold passwords.
+    create(&path, &taken.text, 0o600)?;
     if !out.quiet {
         out.done(&summary_json(&shown, &taken, &source), summary(&shown, &taken, &source));
         out.flush()?;
@@ -73,11 +74,11 @@ pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitSta
     Ok(ExitStatus::SUCCESS)
 }
 
-fn create(path: &Path, text: &str) -> Result<()> {
+fn create(path: &Path, text: &str, mode: u32) -> Result<()> {
     locate::refuse_foreign_link(path)?;
     let shown = locate::display(path);
     // Others may not write to it, whatever the umask says: its commands run as the caller.
-    let mut file = match File::options().create_new(true).write(true).mode(0o644).open(path) {
+    let mut file = match File::options().create_new(true).write(true).mode(mode).open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             bail!(CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is")).hint(
                 format!(
