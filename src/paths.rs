@@ -1,15 +1,18 @@
-//! What a path leads to: links are followed by the kernel's rule for shared folders, and a file that is a mount of its own
-//! is told from others.
+//! What a path leads to: links are followed by the kernel's rule for shared folders, a file that is a mount of its own is told
+//! from others, and of what somebody else has named only a regular file is opened.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, StatxAttributes, StatxFlags, fstat, fstatfs, open, statx,
+};
 use rustix::process::geteuid;
 use thiserror::Error;
 
@@ -18,6 +21,24 @@ const MAX_LINKS: u32 = 40;
 
 /// A sticky folder in which everybody may create files, as `/tmp` is.
 const SHARED: u32 = 0o1002;
+
+/// The file systems in which the kernel answers for the files, by the numbers of statfs(2).
+const OF_THE_KERNEL: [u32; 14] = [
+    0x0000_9fa0, // proc
+    0x6265_6572, // sysfs
+    0x6462_6720, // debugfs
+    0x7472_6163, // tracefs
+    0x7363_6673, // securityfs
+    0x6265_6570, // configfs
+    0x0027_e0eb, // cgroup
+    0x6367_7270, // cgroup2
+    0x6165_676c, // pstore
+    0xcafe_4a11, // bpf
+    0xf97c_ff8c, // selinuxfs
+    0xde5e_81e4, // efivarfs
+    0x4249_4e4d, // binfmt_misc
+    0x6573_5543, // fusectl
+];
 
 /// The user as whom every user appears that a user namespace does not know. Two files of this user may have two owners.
 const UNKNOWN_USER: u32 = 65_534;
@@ -135,6 +156,24 @@ fn plain(word: &[u8]) -> OsString {
         rest = if byte.is_some() { &after[3..] } else { after };
     }
     OsString::from_vec(bytes)
+}
+
+/// Opens a file that somebody else may have named, to do harm to whoever looks: a pipe waits for ever, a device acts when it is
+/// opened, and a file of the kernel can do both. In place of one of these comes what it is, and it is not opened.
+pub fn open_regular(path: &Path) -> io::Result<Result<File, &'static str>> {
+    // This only finds the file, and does not open it.
+    let found = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::RegularFile {
+        return Ok(Err("it is not a regular file"));
+    }
+    let file_system = u32::try_from(fstatfs(&found)?.f_type & 0xffff_ffff);
+    if file_system.is_ok_and(|number| OF_THE_KERNEL.contains(&number)) {
+        return Ok(Err("it is a file of the kernel"));
+    }
+    // By this name it is the file that was found, whatever lies at its path now.
+    let same = format!("/proc/self/fd/{}", found.as_raw_fd());
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(same).map(Ok)
 }
 
 #[cfg(test)]

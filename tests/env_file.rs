@@ -89,6 +89,9 @@ fn one_that_cannot_be_used_is_a_failed_start_that_names_it() {
     for (name, message) in cases {
         assert_eq!(refusal(&sandbox, name), message);
     }
+    sandbox.write("kernel.toml", "[jobs.kernel]\ncommand = 'true'\nenv_file = '/proc/version'\n");
+    let said = "cannot use the env_file /proc/version: it is a file of the kernel";
+    sandbox.run("check --file kernel.toml").ok().says(said);
     assert_eq!(refusal(&sandbox, "dash"), cases[2].1, "only a missing file is allowed");
     assert!(!sandbox.path("ran").exists());
     sandbox.run("wait gone").exits(126);

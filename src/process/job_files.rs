@@ -5,31 +5,15 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use crate::model::{Bytes, EnvFile, SelfReport};
+use crate::paths::open_regular;
 
 /// More than any environment can hold: the kernel allows 6 MiB for arguments and variables together.
 const MAX_ENV_BYTES: usize = 8 << 20;
 const MAX_REPORT_BYTES: usize = 1 << 20;
-
-/// The content of a regular file, up to one byte more than the limit; none if the file is another kind of thing. Never waits
-/// for the writer of a FIFO.
-fn read_regular(path: &Path, how: OFlags, limit: usize) -> io::Result<Option<Vec<u8>>> {
-    let how = how | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = match open(path, how, Mode::empty()) {
-        // A socket cannot be opened.
-        Err(Errno::NXIO) => return Ok(None),
-        other => other?,
-    };
-    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
-        return Ok(None);
-    }
-    let mut bytes = Vec::new();
-    File::from(file).take(limit as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
-}
 
 /// A file of variables that cannot be used.
 #[derive(Debug)]
@@ -62,11 +46,22 @@ pub fn read_env_file(file: &EnvFile) -> Result<Vec<(Bytes, Bytes)>, EnvFileError
 
 /// The text of this file, or why it cannot be one of variables.
 fn read_text(path: &Path) -> io::Result<Result<String, String>> {
-    Ok(match read_regular(path, OFlags::empty(), MAX_ENV_BYTES)? {
-        None => Err("it is not a regular file".to_owned()),
-        Some(bytes) if bytes.len() > MAX_ENV_BYTES => Err("it has more than 8 MiB".to_owned()),
-        Some(bytes) => String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned()),
-    })
+    let file = match open_regular(path)? {
+        Ok(file) => file,
+        Err(what) => return Ok(Err(what.to_owned())),
+    };
+    let bytes = read_up_to(file, MAX_ENV_BYTES)?;
+    if bytes.len() > MAX_ENV_BYTES {
+        return Ok(Err("it has more than 8 MiB".to_owned()));
+    }
+    Ok(String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned()))
+}
+
+/// The content of a file, up to one byte more than the limit.
+fn read_up_to(file: File, limit: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads the report and removes the file. Most jobs write none.
@@ -85,15 +80,21 @@ pub(super) fn take_report(path: &Path) -> SelfReport {
 
 /// Reads the report; none without a file. The error says why the file is ignored.
 fn read_report(path: &Path) -> Result<Option<SelfReport>, String> {
-    let mut bytes = match read_regular(path, OFlags::NOFOLLOW, MAX_REPORT_BYTES) {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Err("not a regular file; it is ignored".to_owned()),
-        Err(error) => match Errno::from_io_error(&error) {
-            Some(Errno::NOENT) => return Ok(None),
-            Some(Errno::LOOP) => return Err("a symbolic link; it is ignored".to_owned()),
-            _ => return Err(format!("cannot be read: {error}")),
-        },
+    let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let not_regular = || Err("not a regular file; it is ignored".to_owned());
+    let unreadable = |error| format!("cannot be read: {error}");
+    let file = match open(path, how, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::LOOP) => return Err("a symbolic link; it is ignored".to_owned()),
+        // A socket cannot be opened.
+        Err(Errno::NXIO) => return not_regular(),
+        Err(error) => return Err(unreadable(error.into())),
     };
+    if !file.metadata().map_err(unreadable)?.is_file() {
+        return not_regular();
+    }
+    let mut bytes = read_up_to(file, MAX_REPORT_BYTES).map_err(unreadable)?;
     let is_cut = bytes.len() > MAX_REPORT_BYTES;
     if is_cut {
         bytes.truncate(MAX_REPORT_BYTES);

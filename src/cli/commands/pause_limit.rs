@@ -13,7 +13,7 @@ use crate::model::{Limits, Pause};
 use crate::place::runner;
 use crate::process::boot_id;
 use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule, Version, WorkerStatus};
-use crate::text::{local_time, near_names};
+use crate::text::{local_time, near_names, option};
 use crate::view::json::queue_fields;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::schedule::until_text;
@@ -84,7 +84,7 @@ fn no_schedule(global: &Global, store: &Store, name: &str, paused: bool) -> CliE
     let error = CliError::new(ExitStatus::NOT_FOUND, format!("there is no schedule {name}"));
     let verb = if paused { "pause" } else { "resume" };
     if known_queues(global, store).is_ok_and(|queues| queues.iter().any(|queue| queue == name)) {
-        return error.hint(format!("{name} is a queue: runner {verb} {name}"));
+        return error.hint(format!("{name} is a queue: {}", runner(verb, name)));
     }
     let schedules = store.schedules().unwrap_or_default();
     match near_names(name, schedules.iter().map(StoredSchedule::name)).as_slice() {
@@ -118,7 +118,7 @@ fn check_queue(global: &Global, store: &Store, name: &str, paused: bool, quiet: 
         let verb = if paused { "pause" } else { "resume" };
         bail!(
             CliError::new(ExitStatus::NOT_FOUND, format!("no job is in queue {name}, which is a schedule"))
-                .hint(format!("runner {verb} --schedule {name}"))
+                .hint(runner(verb, option("--schedule", name)))
         );
     }
     let near = near_names(name, known.iter().map(String::as_str)).join(" or ");
