@@ -113,6 +113,24 @@ fn a_worker_keeps_its_results_until_there_is_room() {
 }
 
 #[test]
+fn a_boot_that_a_pause_has_held_back_waits_for_room() {
+    let schedule = "[jobs.warm]\ncommand = 'echo warm >> log'\nschedule = '@reboot'\n";
+    let Some(disk) = SmallDisk::mount(&format!("{JOBS}{schedule}"), "600k") else { return };
+    disk.run("apply").ok();
+    let boot_id = "/proc/sys/kernel/random/boot_id";
+    disk.shell(&format!("cat /proc/sys/kernel/random/uuid > boot; mount --bind boot {boot_id}"));
+    disk.run("pause --all --for 3s").ok();
+    let mut worker = disk.worker("-j1");
+    disk.fill();
+    worker.until_it_says("disk is full: nothing was written; no job is started until that has passed");
+    disk.make_room();
+    worker.signal(Signal::TERM);
+    worker.wait().ok();
+    disk.run("work --until-idle").ok();
+    assert_eq!(disk.log(), ["warm"]);
+}
+
+#[test]
 fn a_worker_that_is_to_stop_and_cannot_write_says_so() {
     let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
     disk.run("enqueue gated").ok();

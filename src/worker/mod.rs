@@ -1,6 +1,7 @@
 //! A worker: claims jobs from the store, runs their attempts as processes, then records and reports the results.
 //!
-//! One thread dispatches: it waits on its inbox, and it alone touches the store. Each slot is a thread that runs one attempt
+//! One thread dispatches: it waits on its inbox, and it alone writes about jobs that run; `keep` removes ended ones on a
+//! thread and a connection of its own. Each slot is a thread that runs one attempt
 //! at a time, from spawn to reaped. A file lock, which the kernel releases when the worker dies, proves the worker alive.
 
 mod changes;

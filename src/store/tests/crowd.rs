@@ -50,7 +50,7 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
             ended: &ended,
             release: &[],
             idle_slots,
-            is_stopping: false,
+            claims_no_more: false,
         };
         let turn = store.turn(&mut definitions, &request).unwrap();
         ran.extend(turn.claims.iter().map(|claim| claim.job_id));

@@ -38,7 +38,7 @@ fn an_alert_of_a_dependency_that_expires_takes_its_key_first() {
         let mut scene = Scene::new();
         let watched = scene.add(new_job(watched.clone()), 1);
         let dependencies = vec![(Dependency::Job(watched), DependencyKind::Any)];
-        let wanted = NewJob { dependencies, on_conflict, ..new_job(alert.clone()) };
+        let wanted = NewJob { on_conflict, dependencies, ..new_job(alert.clone()) };
         let found = scene.store.at(Timestamp(2)).add(&[wanted]);
         let called = watched + 1;
         match on_conflict {

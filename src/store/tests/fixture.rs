@@ -76,7 +76,7 @@ impl Scene {
             ended,
             release: &[],
             idle_slots,
-            is_stopping: false,
+            claims_no_more: false,
         };
         self.store.at(Timestamp(at)).turn(&mut self.definitions, &request).unwrap()
     }

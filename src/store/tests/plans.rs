@@ -106,7 +106,7 @@ fn flow(store: &mut Store) {
         ended: &[],
         release: &[],
         idle_slots: 2,
-        is_stopping: false,
+        claims_no_more: false,
     };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let ids: Vec<i64> = turn.claims.iter().map(|claim| claim.job_id).collect();
@@ -121,7 +121,7 @@ fn flow(store: &mut Store) {
         ended: &ended,
         release: &ids[1..],
         idle_slots: 1,
-        is_stopping: false,
+        claims_no_more: false,
     };
     store.at(NOW).turn(&mut definitions, &request).unwrap();
     let request = TurnRequest {
@@ -130,7 +130,7 @@ fn flow(store: &mut Store) {
         ended: &[],
         release: &[],
         idle_slots: 1,
-        is_stopping: false,
+        claims_no_more: false,
     };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let id = turn.claims[0].job_id;
@@ -143,7 +143,7 @@ fn flow(store: &mut Store) {
         ended: &[],
         release: &[],
         idle_slots: 0,
-        is_stopping: false,
+        claims_no_more: false,
     };
     store.at(later).turn(&mut definitions, &request).unwrap();
     store.at(later).act(&[ids[1]], Act::Retry { force: true }).unwrap();

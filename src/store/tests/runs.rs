@@ -26,7 +26,7 @@ fn what_a_dead_run_was_running_is_taken_on_before_anybody_could_recover_it() {
         ended: &[],
         release: &[],
         idle_slots: 1,
-        is_stopping: false,
+        claims_no_more: false,
     };
     let turn = scene.store.at(Timestamp(2)).turn(&mut DefinitionCache::default(), &request).unwrap();
     assert_eq!(turn.claims.len(), 1);

@@ -39,9 +39,9 @@ pub struct TurnRequest<'a> {
     pub release: &'a [i64],
     /// The number of jobs that the worker can start now.
     pub idle_slots: usize,
-    /// It starts no further job. So it fires no schedule either: the job might wait for a worker for hours, and as its time was
-    /// not missed, `missed` would not decide about it.
-    pub is_stopping: bool,
+    /// It claims nothing more, and so fires no schedule: a job that it fired might wait for hours, and `missed` would not apply,
+    /// because the time was not missed.
+    pub claims_no_more: bool,
 }
 
 /// The result of a turn, on disk.
@@ -60,7 +60,7 @@ pub struct Turn {
 impl Store {
     /// Runs one turn.
     pub fn turn(&mut self, definitions: &mut DefinitionCache, request: &TurnRequest) -> Result<Turn> {
-        let TurnRequest { worker, takes, ended, release, idle_slots, is_stopping } = *request;
+        let TurnRequest { worker, takes, ended, release, idle_slots, claims_no_more } = *request;
         let turn = self.write(|tx| {
             let mut events = Vec::new();
             let full = if ended.is_empty() { Vec::new() } else { QueueCapacity::read(tx)?.full() };
@@ -78,7 +78,7 @@ impl Store {
             }
             // 3. Fire the schedules that are due: before the next step, since a job whose time was missed may have expired
             // already.
-            if !is_stopping && matches!(takes, Takes::Queues(_)) {
+            if !claims_no_more && matches!(takes, Takes::Queues(_)) {
                 events.extend(fire::fire_due(tx)?);
             }
             // 4. Expire the jobs that were not started in time.

@@ -1,5 +1,7 @@
 //! The life of a worker: it registers, serves its inbox and closes its row.
 
+use std::time::Instant;
+
 use anyhow::{Context as _, Result};
 
 use super::state::{Dispatcher, Unsaved};
@@ -7,7 +9,7 @@ use crate::model::Event;
 use crate::place::runner;
 use crate::process::Inherited;
 use crate::report::Reporter;
-use crate::store::{Backlog, Blocked, DefinitionCache, Store};
+use crate::store::{Backlog, Blocked, DefinitionCache, Store, StoreError};
 use crate::text::counted;
 use crate::worker::changes::Changes;
 use crate::worker::inbox::{Inbox, Message, Timer};
@@ -109,8 +111,11 @@ impl Dispatcher<'_> {
             }
             self.save_outputs();
             self.start_run()?;
-            if self.is_boot_held {
-                self.fire_at_boot()?;
+            if self.is_boot_held
+                && self.throttle.allows_turn(Instant::now())
+                && let Err(error) = self.fire_at_boot()
+            {
+                self.handle_store_error(error)?;
             }
             self.turn()?;
             self.look_at_run();
@@ -124,7 +129,7 @@ impl Dispatcher<'_> {
     }
 
     /// Fires the schedules that fire at boot. A pause of everything holds them back until it is over.
-    fn fire_at_boot(&mut self) -> Result<()> {
+    fn fire_at_boot(&mut self) -> Result<(), StoreError> {
         let fired = self.store.fire_at_boot(&self.worker.boot_id)?;
         self.is_boot_held = fired.is_none();
         for event in fired.unwrap_or_default() {

@@ -22,7 +22,7 @@ impl Dispatcher<'_> {
                 ended: &self.unsaved.ended,
                 release: &self.unsaved.released,
                 idle_slots: self.idle_slots(),
-                is_stopping: self.claims_no_more(),
+                claims_no_more: self.claims_no_more(),
             };
             match self.store.turn(&mut self.definitions, &request) {
                 Ok(turn) => {

@@ -50,7 +50,7 @@ impl Plain {
         for id in request.release {
             events.extend(self.release(request.worker, *id, now));
         }
-        if !request.is_stopping && matches!(request.takes, Takes::Queues(_)) {
+        if !request.claims_no_more && matches!(request.takes, Takes::Queues(_)) {
             events.extend(self.fire_due(now));
         }
         for id in self.expire_due(now, now) {

@@ -74,15 +74,15 @@ impl History {
             (0..number).map(|_| (*draw::QUEUES.choose(&mut self.rng).unwrap()).to_owned()).collect()
         });
         let idle_slots = self.rng.random_range(0..=5);
-        let is_stopping = self.rng.random_bool(0.1);
-        let idle_slots = if is_stopping { 0 } else { idle_slots };
+        let claims_no_more = self.rng.random_bool(0.1);
+        let idle_slots = if claims_no_more { 0 } else { idle_slots };
         let request = TurnRequest {
             worker,
             takes: if self.plain.is_run(worker) { Takes::OwnJobs } else { Takes::Queues(queues.as_deref()) },
             ended: &ended,
             release: &release,
             idle_slots,
-            is_stopping,
+            claims_no_more,
         };
         self.log(format!("turn {request:?}"));
         let (store, definitions) = self.store();
@@ -117,7 +117,7 @@ impl History {
             ended: &ended,
             release: &[],
             idle_slots: 0,
-            is_stopping: false,
+            claims_no_more: false,
         };
         let (store, definitions) = self.store();
         let answer = store.at(now).turn(definitions, &request).unwrap().events;
