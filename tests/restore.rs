@@ -262,8 +262,12 @@ fn jobs_that_ran_when_the_copy_was_made_are_lost_and_run_again() {
     drop(worker);
     sandbox.run("restore copy.db").ok();
     sandbox.run("work --drain").ok();
-    let outcomes = sandbox.attempts(1).into_iter().map(|attempt| attempt["outcome"].clone());
-    assert_eq!(outcomes.collect::<Vec<_>>(), ["worker_crashed", "succeeded"]);
+    let attempts = sandbox.attempts(1);
+    let outcomes: Vec<_> = attempts.iter().map(|attempt| attempt["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["worker_crashed", "succeeded"]);
+    // Its worker did not die, and saw the end.
+    let message = "it was running when this database was copied; how it ended stands in the original";
+    assert_eq!(attempts[0]["message"], message);
 }
 
 #[test]
