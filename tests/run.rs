@@ -184,6 +184,28 @@ fn a_signal_to_stop_leaves_the_job_for_the_next_call() {
     }
 }
 
+/// The name alone would be other work.
+#[test]
+fn a_signal_to_stop_names_no_call_without_the_label_and_the_arguments() {
+    let sandbox = Sandbox::new("[jobs.night]\ncommand = 'echo $1 >> log; exec sleep 20'\n");
+    for (id, work) in [(1, "--label nas"), (2, "-- /home")] {
+        let mut run = start(&sandbox, &format!("run night {work}"));
+        sandbox.until_logged(id);
+        run.signal(Signal::TERM);
+        run.wait().exits(143).says("the same call goes on with it, and so does runner work");
+    }
+}
+
+#[test]
+fn a_rate_is_told_although_its_next_start_is_another_each_time() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("run -c true").ok();
+    sandbox.run("limit default --rate 2/m").ok();
+    sandbox.run("run -c true").ok();
+    let run = start(&sandbox, "run -c true");
+    run.until_it_says("queue default is at its limit: rate 2/m");
+}
+
 #[test]
 fn ctrl_c_cancels_the_job_and_what_came_with_it() {
     let sandbox = Sandbox::new(

@@ -19,10 +19,10 @@ use crate::model::{Event, JobState, Outcome, OutputStream, decision_text, signal
 use crate::place::runner;
 use crate::process::PassOn;
 use crate::report::{Reporter, words};
-use crate::store::{JobRow, Liveness, RunStart, Store};
+use crate::store::{BlockReason, JobRow, Liveness, RunStart, Store};
 use crate::text::{Timestamp, relative_time};
 use crate::view::terminal::{Output, warn};
-use crate::view::text::status::{dependency_text, limit_text, waits_for_others_text};
+use crate::view::text::status::{dependency_text, limit_text, rate_text, waits_for_others_text};
 use crate::worker::{self, RunTask, Summary};
 
 /// What keeps a job for longer than this is told.
@@ -122,9 +122,10 @@ fn end(
 
 /// Says that a signal has ended the attempt of a job, which stays pending, and who goes on with it.
 fn interrupted_text(args: &RunArgs, job: &JobRow, number: i32) -> String {
+    // The label and the arguments say which work it is, and not every call can be written down.
     let again = match args.names.first() {
-        Some(name) => runner("run", name),
-        None => "the same call".to_owned(),
+        Some(name) if job.label.is_none() && job.args.is_empty() => runner("run", name),
+        _ => "the same call".to_owned(),
     };
     let (name, id, title) = (signal::name(number), job.id, job.title());
     format!(
@@ -226,7 +227,7 @@ fn due_text(job: &JobRow) -> String {
 fn what_keeps(store: &Store, id: i64) -> Result<Vec<String>> {
     let now = clock::now();
     let Some(job) = store.job(id, now)? else { return Ok(Vec::new()) };
-    let mut keeps: Vec<String> = limit_text(&job, now).into_iter().collect();
+    let mut keeps: Vec<String> = limit_note(&job, now).into_iter().collect();
     if job.waits_for.is_empty() {
         return Ok(keeps);
     }
@@ -235,12 +236,20 @@ fn what_keeps(store: &Store, id: i64) -> Result<Vec<String>> {
         let Some(before) = store.job(unmet.id, now)? else { continue };
         let is_own = store.is_of_same_run(id, unmet.id)?;
         keeps.extend(if is_own {
-            limit_text(&before, now)
+            limit_note(&before, now)
         } else {
             waits_for_others_text(&before, &workers, now)
         });
     }
     Ok(keeps)
+}
+
+/// What keeps a job by its queue, in words that stay the same while it does: the next start of a rate is another at each look.
+fn limit_note(job: &JobRow, now: Timestamp) -> Option<String> {
+    match job.block_reason? {
+        BlockReason::Paced(rate, _) => Some(rate_text(&job.definition.queue, rate)),
+        _ => limit_text(job, now),
+    }
 }
 
 /// Tells why an attempt failed and when the next one comes, and of trouble.

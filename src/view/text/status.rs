@@ -1,7 +1,7 @@
 //! The state of a job in words: why it is in this state, what happens next, and how its worker is.
 
 use super::schedule::until_text;
-use crate::model::{Attention, DeadReason, ErrorCode, JobState, Phase};
+use crate::model::{Attention, DeadReason, ErrorCode, JobState, Phase, Rate};
 use crate::place::{Place, runner};
 use crate::store::{
     BlockReason, DependencyState, JobRow, Liveness, StuckBehind, StuckRoot, UnmetDependency, WorkerStatus,
@@ -261,9 +261,13 @@ pub fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
         )),
         BlockReason::Paced(rate, next) => {
             let when = relative_time(next, now);
-            Some(format!("queue {queue} is at its limit: rate {rate}; its next start is {when}"))
+            Some(format!("{}; its next start is {when}", rate_text(queue, rate)))
         }
     }
+}
+
+pub fn rate_text(queue: &str, rate: Rate) -> String {
+    format!("queue {queue} is at its limit: rate {rate}")
 }
 
 /// Says that a job of somebody else is waited for, and that nobody runs it, if that is so.
