@@ -48,14 +48,25 @@ fn what_is_stuck_is_a_note_once_a_later_night_of_the_chain_went_well() {
         json!({
             "kind": "stuck",
             "alarm": false,
-            "message": "job 1 extract holds back 3 jobs: 2 load, 3 clean, 4 report, though job 5, which does the same, \
-                        has succeeded since; runner retry 1 goes on",
-            "command": "runner cancel 2 3 4",
+            "message": "job 1 extract holds back 3 jobs: 2 load, 3 clean, 4 report, though job 5 has done the same as \
+                        job 1 extract since; runner cancel 2 3 4 gives up",
+            "command": "runner retry 1",
             "jobs": [2, 3, 4]
         })
     );
     assert!(strict(0).ends_with("verdict   the file is sound; no alarm, 2 notes\n"));
     assert!(sandbox.run("inspect --html").ok().stdout.contains("No alarm, 2 notes"));
+    let metrics = sandbox.run("inspect --openmetrics").ok().stdout;
+    assert!(metrics.contains("kind=\"stuck\"} 1\n") && metrics.contains("runner_alarms"), "{metrics}");
+    assert!(
+        metrics.lines().any(|line| line.starts_with("runner_alarms{") && line.ends_with(" 0")),
+        "{metrics}"
+    );
+    // Nothing is lost without the jobs that wait once others have done their work, too.
+    sandbox.run("enqueue report --unique-key other").ok();
+    sandbox.run("work --until-idle").ok();
+    let stuck = sandbox.run("inspect --json").ok().json()["attention"][0].clone();
+    assert_eq!(stuck["command"], "runner cancel 2 3 4", "{stuck}");
     // An ad hoc job does work that no other one does.
     let dead = sandbox.add("--name odd -- false");
     sandbox.run(&format!("enqueue --name behind --after {dead} -- true")).ok();

@@ -72,11 +72,14 @@ pub fn draw(out: &mut Output, db: &Path, facts: MetricsFacts, now: Timestamp) {
     family.gauge("dead_letters", help, dead_letters(dead));
     // Nobody has looked for the schedules that cannot start, so their number is unknown.
     let kinds = AttentionKind::ALL.iter().filter(|kind| **kind != AttentionKind::CannotStart);
+    let alarms = attention.iter().filter(|entry| entry.alarm).count();
     let attention = kinds.map(|kind| {
         let entries = attention.iter().filter(|entry| entry.kind == *kind).count();
         Sample::of(entries).label("kind", kind.as_str())
     });
     family.gauge("attention", "What needs attention, by kind.", attention);
+    let help = "How much of that is an alarm, as `doctor --strict` counts.";
+    family.gauge("alarms", help, [Sample::of(alarms)]);
 
     let alive = || workers.iter().filter(|worker| worker.is_living_worker());
     family.gauge("workers_alive", "Workers that are alive.", [Sample::of(alive().count())]);

@@ -214,6 +214,13 @@ fn found(tx: &Tx, roots: &[Root]) -> Result<Found> {
     ends.dedup();
     let ids: Vec<i64> = all_ids.iter().copied().take(MAX_RETRIED).collect();
     let obstacle = if name.is_some() { unresolved::retry_obstacle(tx, &ids)? } else { None };
+    let undone = format!(
+        "SELECT EXISTS (SELECT 1 FROM json_each(?1) JOIN jobs AS j ON j.id = value WHERE {} IS NULL)",
+        later_success("j.enqueued_at")
+    );
+    let is_done_by_others = succeeded_since.is_some()
+        && count.counted <= jobs.len() as u64
+        && !one(tx, &undone, [serde_json::json!(jobs).to_string()], value::<bool>)?;
     let roots = roots.len() as u64;
     let problem = Problem::Stuck(Stuck {
         name,
@@ -224,6 +231,7 @@ fn found(tx: &Tx, roots: &[Root]) -> Result<Found> {
         names,
         obstacle,
         succeeded_since,
+        is_done_by_others,
     });
     Ok(if succeeded_since.is_none() { problem.alarm() } else { problem.note() }.about(jobs))
 }

@@ -122,7 +122,7 @@ impl Advice<'_> {
     }
 
     pub(super) fn stuck(&self, stuck: &Stuck, jobs: &[i64]) -> Words {
-        let Stuck { name, roots, newest_roots, ends, count, names, obstacle, succeeded_since } = stuck;
+        let Stuck { name, roots, newest_roots, ends, count, names, obstacle, .. } = stuck;
         let is_one = *roots == 1;
         let shown: Vec<String> = jobs.iter().zip(names).map(|(id, name)| format!("{id} {name}")).collect();
         let more = if jobs.len() > shown.len() { ", …" } else { "" };
@@ -156,13 +156,19 @@ impl Advice<'_> {
             }
         };
         let other = vec![other.unwrap_or_else(lists)];
-        if let Some(success) = succeeded_since {
+        let give_up =
+            |cancel: Option<String>| cancel.map(|line| Way::new(line, "gives up")).into_iter().collect();
+        if let Some(success) = stuck.succeeded_since {
             let success = if is_one {
-                format!("job {success}, which does the same, has succeeded since")
+                format!("job {success} has done the same as {who} since")
             } else {
-                "one that does the same as each has succeeded since".to_owned()
+                "for each of these one that does the same has succeeded since".to_owned()
             };
             let fact = format!("{who} {held}, though {success}");
+            // Nobody else does the work of the jobs that wait.
+            if !stuck.is_done_by_others && retry.is_some() {
+                return Words { fact, ways: give_up(cancel), command: retry };
+            }
             return Words { fact, ways: other, command: cancel.or(retry) };
         }
         let are = if is_one { "is" } else { "are" };
@@ -173,8 +179,7 @@ impl Advice<'_> {
             format!("{who}, which {are} {ends}, {held}")
         };
         if obstacle.is_none() && retry.is_some() {
-            let ways = cancel.map(|line| Way::new(line, "gives up")).into_iter().collect();
-            return Words { fact, ways, command: retry };
+            return Words { fact, ways: give_up(cancel), command: retry };
         }
         Words { fact, ways: other, command: cancel.or(retry) }
     }

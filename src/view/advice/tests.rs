@@ -58,6 +58,7 @@ fn stuck(obstacle: Option<RetryObstacle>, count: Count) -> Stuck {
         names: vec!["report".to_owned()],
         obstacle,
         succeeded_since: None,
+        is_done_by_others: false,
     }
 }
 
@@ -161,6 +162,14 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (Problem::Stuck(stuck(Some(NeedsForce), count(30))), vec![8, 9]),
         (Problem::Stuck(stuck(Some(HeldKey), count(30))), vec![8, 9]),
         (Problem::Stuck(Stuck { succeeded_since: Some(12), ..stuck(None, count(1)) }), vec![8]),
+        (
+            Problem::Stuck(Stuck {
+                succeeded_since: Some(12),
+                is_done_by_others: true,
+                ..stuck(None, count(1))
+            }),
+            vec![8],
+        ),
         (Problem::Stuck(Stuck { name: None, ..stuck(None, countless) }), vec![8, 9]),
         (Problem::Stuck(stuck_behind(2, count(2))), vec![20, 21]),
         (Problem::Stuck(Stuck { ends: vec![RootEnd::Dead], ..stuck_behind(4, countless) }), vec![20, 21]),
@@ -300,7 +309,9 @@ stuck: job 7 load, which is dead, holds back 30 jobs: 8 report, …; runner retr
     runner retry 7 --force
 stuck: job 7 load, which is dead, holds back 30 jobs: 8 report, …; runner retry 7 --force goes on, if its key is free
     -
-stuck: job 7 load holds back 1 job: 8 report, though job 12, which does the same, has succeeded since; runner retry 7 goes on
+stuck: job 7 load holds back 1 job: 8 report, though job 12 has done the same as job 7 load since; runner cancel 8 gives up
+    runner retry 7
+stuck: job 7 load holds back 1 job: 8 report, though job 12 has done the same as job 7 load since; runner retry 7 goes on
     runner cancel 8
 stuck: job 7 was removed and holds back more than 10000 jobs: 8 report, …; runner inspect jobs --state blocked lists what waits
     -
@@ -310,9 +321,9 @@ stuck: jobs 19, 18, 17 and 1 more of load, which are dead, hold back more than 1
     runner retry 16 17 18 19
 stuck: jobs 19, 18, 17 and 1 more of load, which are dead, resolved or cancelled, hold back 2 jobs: 20 report, …; runner retry 19 goes on with the newest
     runner cancel 20 21
-stuck: jobs 19, 18, 17 and 1 more of load hold back 2 jobs: 20 report, …, though one that does the same as each has succeeded since; runner retry 16 17 18 19 goes on
-    runner cancel 20 21
-stuck: jobs 19, 18, 17 and 1 more of load hold back more than 10000 jobs: 20 report, …, though one that does the same as each has succeeded since; runner retry 16 17 18 19 goes on
+stuck: jobs 19, 18, 17 and 1 more of load hold back 2 jobs: 20 report, …, though for each of these one that does the same has succeeded since; runner cancel 20 21 gives up
+    runner retry 16 17 18 19
+stuck: jobs 19, 18, 17 and 1 more of load hold back more than 10000 jobs: 20 report, …, though for each of these one that does the same has succeeded since
     runner retry 16 17 18 19
 stuck: jobs 19, 18, 17 and 96 more of load, which are dead, resolved or cancelled, hold back more than 10000 jobs: 20 report, …; runner inspect jobs --state blocked lists what waits
     -
@@ -417,13 +428,14 @@ stuck: 1 job did not run, because job 7 is dead: 8 report
 stuck: 1 job did not run, because job 7 is dead: 8 report
 stuck: 30 jobs did not run, because job 7 is dead: 8 report, …
 stuck: 30 jobs did not run, because job 7 is dead: 8 report, …
-stuck: job 7 holds back 1 job: 8 report, though job 12, which does the same, has succeeded since
+stuck: job 7 holds back 1 job: 8 report, though job 12 has done the same as job 7 since
+stuck: job 7 holds back 1 job: 8 report, though job 12 has done the same as job 7 since
 stuck: job 7 was removed and holds back more than 10000 jobs: 8 report, …
 stuck: 2 jobs did not run, because jobs 19, 18 are dead, resolved or cancelled: 20 report, …
 stuck: more than 10000 jobs did not run, because jobs 19, 18, 17 and 1 more are dead: 20 report, …
 stuck: 2 jobs did not run, because jobs 19, 18, 17 and 1 more are dead, resolved or cancelled: 20 report, …
-stuck: jobs 19, 18, 17 and 1 more hold back 2 jobs: 20 report, …, though one that does the same as each has succeeded since
-stuck: jobs 19, 18, 17 and 1 more hold back more than 10000 jobs: 20 report, …, though one that does the same as each has succeeded since
+stuck: jobs 19, 18, 17 and 1 more hold back 2 jobs: 20 report, …, though for each of these one that does the same has succeeded since
+stuck: jobs 19, 18, 17 and 1 more hold back more than 10000 jobs: 20 report, …, though for each of these one that does the same has succeeded since
 stuck: more than 10000 jobs did not run, because jobs 19, 18, 17 and 96 more are dead, resolved or cancelled: 20 report, …
 stuck: jobs 19, 18, 17 and 1 more were removed and hold back 2 jobs: 20 report, …
 ");
