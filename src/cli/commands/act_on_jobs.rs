@@ -73,7 +73,13 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
         let is_put_back = |(result, _): &&Acted| matches!(result.outcome, Ok(Done::Changed));
         let put_back = results.iter().filter(is_put_back);
         let jobs = put_back.filter_map(|(result, _)| selected.jobs.get(&result.id));
-        warn_of_differing(global, jobs, args.dry_run);
+        let (replaced, others): (Vec<&JobRow>, Vec<&JobRow>) =
+            jobs.partition(|job| job.replaced_by.is_some());
+        for job in replaced {
+            let by = job.replaced_by.unwrap_or_default();
+            warn(&format!("job {by} has replaced job {} before, and does the same work", job.id));
+        }
+        warn_of_differing(global, others.into_iter(), args.dry_run);
     }
     selected.run(&mut store, act, args.dry_run, out)
 }
