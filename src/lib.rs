@@ -51,8 +51,8 @@
 //! | change | files |
 //! |---|---|
 //! | when a job is retried | `model/decide.rs`, a row of its table in `model/decide_tests.rs`, `docs/retries.md` |
-//! | why a job is dead | `model/state.rs`, `model/decide.rs`, the check in `schema.sql`, `docs/retries.md` |
-//! | a backoff strategy | `model/backoff.rs`, `jobfile/retry.rs`, `cli/values.rs`, `cli/definition.rs`, `cli/commands/check.rs`, `cli/help.rs`, `jobs.schema.json` |
+//! | why a job is dead | `model/state.rs`, `model/decide.rs`, `docs/retries.md`; the check in `schema.sql` holds for all versions with one major number |
+//! | a backoff strategy | `model/backoff.rs`, `jobfile/retry.rs`, `cli/values.rs`, `view/text/definition.rs`, `cli/commands/check.rs`, `cli/help.rs`, `jobs.schema.json`; older workers must leave its jobs alone: `needs_minor_version` in `model/keys.rs` |
 //! | how a failure is named | `model/classify.rs` |
 //! | a key of a job, or of a schedule | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |
 //! | an option of `enqueue` | `cli/options.rs`: flag and key of a batch line; what it changes of the definition goes through `layer` there |
@@ -73,7 +73,7 @@
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; whether it can go on, `store/write/stuck.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/compare.py`; what follows, `store/write/fire.rs` |
-//! | a column of jobs | `schema.sql` with its guards, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/jobs.rs`; shown by `view/json.rs`, `view/text/job.rs`, `docs/reference.md` |
+//! | a column of jobs | `schema.sql`, at the end of the columns and without a new guard, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/jobs.rs`; shown by `view/json.rs`, `view/text/job.rs`, `docs/reference.md` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
 //! | an event | `model/event.rs`, the step of `store/` that makes it, then each reporter |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |

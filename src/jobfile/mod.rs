@@ -8,13 +8,15 @@
 //!
 //! A new key of a job needs
 //!
-//! * a row of the table in `model/keys.rs`: from there it may stand in the file, and has its place in every layer; `since_minor N` there keeps
-//!   older workers from jobs that use it;
+//! * a row of the table in `model/keys.rs`: from there it may stand in the file, and has its place in every layer;
+//! * `since_minor N` in that row, which keeps older workers from jobs that use it, and a step to the schema 1.N in
+//!   `store/file/schema.rs`, which may be empty: no worker claims a job that needs a newer version than its own;
 //! * a field of [`crate::model::JobDefinition`] with its default;
 //! * if no other key has such a value, a function for `parsed` in that row, or one of [`crate::model::ReadForm`], which
 //!   `layer` implements;
 //! * its effect, which for a command is in `process/spawn.rs`;
-//! * a line of `print_start` in `view/text/definition.rs`, which `check` and `inspect ID` show;
+//! * a line of `print_start` in `view/text/definition.rs`, which `check` and `inspect ID` show, and one of `job_json` in
+//!   `cli/commands/check.rs`;
 //! * if `enqueue` has it as a flag, a field of `cli/options.rs`, which the compiler then asks for in `layer` there;
 //! * its description and examples in `jobs.schema.json`, which tests try, and a row in `docs/job-file.md`; `UPDATE_SCHEMA=1
 //!   cargo test --lib jobfile` writes where in the schema it may stand;

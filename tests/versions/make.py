@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records a history with runner and prints the database as SQL: the fixture of its version for the tests of upgrades.
 
-    tests/versions/make.py target/debug/runner > tests/versions/1.1.sql
+    tests/versions/make.py target/debug/runner > tests/versions/NEW.sql
 
 It is made once for each version of the schema, by the runner that brought that version, and stays as it is afterwards. The
 tests put the folder of the database in the place of @DIR@.

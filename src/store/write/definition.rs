@@ -12,8 +12,8 @@ use crate::store::file::row::{self, each, from_row, maybe, one, run, value};
 use crate::store::file::schema;
 use crate::store::file::version::Version;
 
-/// Gives the id of the row with this definition, without what the row of a job has as columns. Adds the row if there is
-/// none.
+/// The id of the stored definition, which is added if it is new. Queue, priority and unique key are not part of it, because
+/// they are columns of the job.
 pub fn intern(tx: &Connection, definition: &JobDefinition) -> Result<i64> {
     let text = serde_json::to_string(&definition.without_columns())
         .map_err(|error| StoreError::InvalidData(error.to_string()))?;
@@ -26,8 +26,8 @@ pub fn intern(tx: &Connection, definition: &JobDefinition) -> Result<i64> {
     Ok(tx.last_insert_rowid())
 }
 
-/// Reads the stored definition of a job, or the chain of a schedule: the column with this name, of a row that has
-/// `needs_version`, too. Queue, priority and unique key of a job have their defaults, because they are columns of its row.
+/// Reads the stored definition of a job, or the chain of a schedule, from this column. The row must have `needs_version`, too.
+/// Queue, priority and unique key of a job have their defaults, because they are columns of its row.
 ///
 /// A key that this program does not know is damage, unless a newer runner has written it. Then it is passed over, because such
 /// a definition is only shown: nothing is started by it.
