@@ -159,7 +159,7 @@ fn plain(word: &[u8]) -> OsString {
 }
 
 /// Opens a file that somebody else may have named, to do harm to whoever looks: a pipe waits for ever, a device acts when it is
-/// opened, and a file of the kernel can do both. In place of one of these comes what it is, and it is not opened.
+/// opened, and a file of the kernel can do both. For one of these it returns what it is, and does not open it.
 pub fn open_regular(path: &Path) -> io::Result<Result<File, &'static str>> {
     // This only finds the file, and does not open it.
     let found = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;

@@ -119,7 +119,7 @@ fn a_boot_that_a_pause_has_held_back_waits_for_room() {
     disk.run("apply").ok();
     let boot_id = "/proc/sys/kernel/random/boot_id";
     disk.shell(&format!("cat /proc/sys/kernel/random/uuid > boot; mount --bind boot {boot_id}"));
-    disk.run("pause --all --for 3s").ok();
+    disk.run("pause --all --for 8s").ok();
     let mut worker = disk.worker("-j1");
     disk.fill();
     worker.until_it_says("disk is full: nothing was written; no job is started until that has passed");

@@ -132,7 +132,7 @@ fn what_cannot_be_redefined_is_left_and_named_and_the_rest_goes_on() {
     sandbox.run("retry --dead --redefine").ok().prints("").says("left 1 job declared retryable = false");
     sandbox.run("retry --dead --redefine --force --name once").ok().prints("10\n");
     // A replaced job that is taken back may be replaced again.
-    sandbox.run("retry 7").ok().says("job 8 has replaced job 7 before, and does the same work");
+    sandbox.run("retry 7").ok().says("job 8 was enqueued in place of job 7: the work of 7 may be done twice");
     sandbox.run("cancel 7").ok();
     assert_fields(&sandbox.job(7), &json!({"resolved_at": null, "resolution": null}));
     sandbox.run("cancel 9 8").ok();

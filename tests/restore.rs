@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
-use crate::support::{Background, Finished, Sandbox, Signal, is_alive, json};
+use crate::support::{Background, Finished, Sandbox, Signal, is_alive, json, wait_until};
 
 /// Job 1, which `copy.db` has too, and job 2, which came later.
 fn sandbox() -> Sandbox {
@@ -266,8 +266,25 @@ fn jobs_that_ran_when_the_copy_was_made_are_lost_and_run_again() {
     let outcomes: Vec<_> = attempts.iter().map(|attempt| attempt["outcome"].clone()).collect();
     assert_eq!(outcomes, ["worker_crashed", "succeeded"]);
     // Its worker did not die, and saw the end.
-    let message = "it was running when this database was copied; how it ended stands in the original";
+    let message =
+        "it was running when this database was copied; the database that it replaced may say how it ended";
     assert_eq!(attempts[0]["message"], message);
+}
+
+#[test]
+fn what_a_failed_attempt_left_is_ended_before_the_next_one_also_after_a_restore() {
+    let sandbox = Sandbox::empty();
+    let line = "[ -e left ] && exit; setsid sleep 60 & echo $! > left; exit 1";
+    sandbox.add_line("--max-attempts 2 --backoff 2s", line);
+    let worker = sandbox.worker("");
+    let pid = sandbox.pid_of("left");
+    wait_until("the attempt is recorded", || sandbox.attempts(1).len() == 1);
+    sandbox.run("backup copy.db").ok();
+    drop(worker);
+    sandbox.run("restore copy.db").ok();
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.job(1)["state"], "succeeded");
+    assert!(!is_alive(pid));
 }
 
 #[test]

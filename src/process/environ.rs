@@ -21,7 +21,8 @@ use super::procfs::{Identity, is_of_us_or_root};
 /// More than any environment can hold: the kernel allows 6 MiB for arguments and variables together. A process can make the
 /// kernel show any of its memory there.
 const MAX_ENVIRON_BYTES: u64 = 8 << 20;
-/// As much is read of a process of another user, who might otherwise hold every retry up with many processes that show a lot.
+/// No more than this is read of a process of another user, who might otherwise hold every retry up with many processes that show
+/// a lot. So an attempt that a launcher runs as another user is found by its mark only within these bytes.
 const MAX_BYTES_OF_OTHERS: u64 = 1 << 20;
 /// How long all processes of other users together may keep one reader waiting …
 const PATIENCE: Duration = Duration::from_secs(1);

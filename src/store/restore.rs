@@ -94,14 +94,13 @@ impl Store {
         let of_old = old
             .map_or_else(|| Ok(OldAttempts::default()), |old| new.read(|tx| old_attempts(tx, old, target)))?;
         end(of_old).map_err(|left| StoreError::Leftovers(target.path().to_owned(), left))?;
-        let kept = free_name(target);
-        new.leave_claims_to_the_original(target, &kept)?;
         let mut restored = new.follow(old)?;
         drop(damaged);
         // A log would stay behind under the name of the draft.
         new.autocommit(|tx| Ok(tx.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?))?;
         drop(new);
         sync_draft()?;
+        let kept = free_name(target);
         if alone.is_none() {
             set_log_aside(target, &kept)?;
         }
@@ -118,15 +117,6 @@ impl Store {
         sync_dir(target.parent()).map_err(failed)?;
         restored.kept = Some(kept);
         Ok(restored)
-    }
-
-    /// What the copy calls running was run by workers of the database that is about to be kept at another path: how it ended
-    /// stands there, and no worker of this one has died.
-    fn leave_claims_to_the_original(&mut self, target: &StoreFile, kept: &Path) -> Result<()> {
-        let sql = "UPDATE workers SET db_path = ?2 WHERE ended_at IS NULL AND db_path = ?1";
-        let [target, kept] = [target.path(), kept].map(|path| path.as_os_str().as_bytes());
-        self.write(|tx| run(tx, sql, [target, kept]))?;
-        Ok(())
     }
 
     /// Makes this copy the successor of the old database: it gives out no id again, and finds the jobs that will run again.

@@ -78,7 +78,7 @@ pub fn draw(out: &mut Output, db: &Path, facts: MetricsFacts, now: Timestamp) {
         Sample::of(entries).label("kind", kind.as_str())
     });
     family.gauge("attention", "What needs attention, by kind.", attention);
-    let help = "How much of that is an alarm, as `doctor --strict` counts.";
+    let help = "How many of these are alarms. Only doctor --strict looks for cannot_start.";
     family.gauge("alarms", help, [Sample::of(alarms)]);
 
     let alive = || workers.iter().filter(|worker| worker.is_living_worker());

@@ -236,6 +236,11 @@ fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> Findin
                 (None, claim.started_at, message)
             }
         };
+        let message = if dead.is_of_replaced {
+            "it was running when this database was copied; the database that it replaced may say how it ended"
+        } else {
+            message
+        };
         attempts.push((tag, leader));
         lost.push((claim, started_at, message));
     }

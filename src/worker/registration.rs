@@ -157,6 +157,8 @@ pub(super) struct DeadWorker {
     _lock: Option<File>,
     _recovery: Option<File>,
     pub origin: Origin,
+    /// The worker registered in a database that this one has replaced, by a restore to the same path. It may not have died.
+    pub is_of_replaced: bool,
     /// The start log; none if the log is not whole or not from this boot.
     started: Option<Vec<StartRecord>>,
 }
@@ -230,19 +232,21 @@ pub(super) fn look_at_dead(db: &StoreFile, worker: &Worker, boot_id: &str) -> Op
     } else {
         Origin::EarlierBoot
     };
+    let is_of_replaced = worker.db == db.path()
+        && worker.db_file.is_some_and(|theirs| device_and_inode(db.path()).is_ok_and(|ours| ours != theirs));
     let lock = lock_path(&db.run_dir(), &worker.name);
     match open_regular(&lock, File::options().read(true)) {
         Ok(file) => {
             file.try_lock_shared().ok()?;
             let started = if origin == Origin::ThisBoot { read_log(&file) } else { None };
-            Some(DeadWorker { _lock: Some(file), _recovery: None, origin, started })
+            Some(DeadWorker { _lock: Some(file), _recovery: None, origin, is_of_replaced, started })
         }
         // A file that is missing, or is no file, proves nothing: a cleaner of old files may have removed it.
         Err(error)
             if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput)
                 && (origin != Origin::ThisBoot || !is_process_alive(worker, boot_id)) =>
         {
-            Some(DeadWorker { _lock: None, _recovery: None, origin, started: None })
+            Some(DeadWorker { _lock: None, _recovery: None, origin, is_of_replaced, started: None })
         }
         Err(_) => None,
     }

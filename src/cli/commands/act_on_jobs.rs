@@ -77,7 +77,8 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
             jobs.partition(|job| job.replaced_by.is_some());
         for job in replaced {
             let by = job.replaced_by.unwrap_or_default();
-            warn(&format!("job {by} has replaced job {} before, and does the same work", job.id));
+            let id = job.id;
+            warn(&format!("job {by} was enqueued in place of job {id}: the work of {id} may be done twice"));
         }
         warn_of_differing(global, others.into_iter(), args.dry_run);
     }

@@ -162,14 +162,15 @@ impl Advice<'_> {
             let success = if is_one {
                 format!("job {success} has done the same as {who} since")
             } else {
-                "for each of these one that does the same has succeeded since".to_owned()
+                format!("later jobs have done the same as {who}")
             };
             let fact = format!("{who} {held}, though {success}");
             // Nobody else does the work of the jobs that wait.
-            if !stuck.is_done_by_others && retry.is_some() {
-                return Words { fact, ways: give_up(cancel), command: retry };
+            if stuck.is_done_by_others {
+                return Words { fact, ways: other, command: cancel.or(retry) };
             }
-            return Words { fact, ways: other, command: cancel.or(retry) };
+            let ways = if retry.is_some() { give_up(cancel) } else { other };
+            return Words { fact, ways, command: retry };
         }
         let are = if is_one { "is" } else { "are" };
         let (ends, behind) = (ends_text(ends), shown.join(", "));

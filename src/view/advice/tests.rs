@@ -321,9 +321,9 @@ stuck: jobs 19, 18, 17 and 1 more of load, which are dead, hold back more than 1
     runner retry 16 17 18 19
 stuck: jobs 19, 18, 17 and 1 more of load, which are dead, resolved or cancelled, hold back 2 jobs: 20 report, …; runner retry 19 goes on with the newest
     runner cancel 20 21
-stuck: jobs 19, 18, 17 and 1 more of load hold back 2 jobs: 20 report, …, though for each of these one that does the same has succeeded since; runner cancel 20 21 gives up
+stuck: jobs 19, 18, 17 and 1 more of load hold back 2 jobs: 20 report, …, though later jobs have done the same as jobs 19, 18, 17 and 1 more of load; runner cancel 20 21 gives up
     runner retry 16 17 18 19
-stuck: jobs 19, 18, 17 and 1 more of load hold back more than 10000 jobs: 20 report, …, though for each of these one that does the same has succeeded since
+stuck: jobs 19, 18, 17 and 1 more of load hold back more than 10000 jobs: 20 report, …, though later jobs have done the same as jobs 19, 18, 17 and 1 more of load
     runner retry 16 17 18 19
 stuck: jobs 19, 18, 17 and 96 more of load, which are dead, resolved or cancelled, hold back more than 10000 jobs: 20 report, …; runner inspect jobs --state blocked lists what waits
     -
@@ -434,8 +434,8 @@ stuck: job 7 was removed and holds back more than 10000 jobs: 8 report, …
 stuck: 2 jobs did not run, because jobs 19, 18 are dead, resolved or cancelled: 20 report, …
 stuck: more than 10000 jobs did not run, because jobs 19, 18, 17 and 1 more are dead: 20 report, …
 stuck: 2 jobs did not run, because jobs 19, 18, 17 and 1 more are dead, resolved or cancelled: 20 report, …
-stuck: jobs 19, 18, 17 and 1 more hold back 2 jobs: 20 report, …, though for each of these one that does the same has succeeded since
-stuck: jobs 19, 18, 17 and 1 more hold back more than 10000 jobs: 20 report, …, though for each of these one that does the same has succeeded since
+stuck: jobs 19, 18, 17 and 1 more hold back 2 jobs: 20 report, …, though later jobs have done the same as jobs 19, 18, 17 and 1 more
+stuck: jobs 19, 18, 17 and 1 more hold back more than 10000 jobs: 20 report, …, though later jobs have done the same as jobs 19, 18, 17 and 1 more
 stuck: more than 10000 jobs did not run, because jobs 19, 18, 17 and 96 more are dead, resolved or cancelled: 20 report, …
 stuck: jobs 19, 18, 17 and 1 more were removed and hold back 2 jobs: 20 report, …
 ");

@@ -112,6 +112,7 @@ impl Dispatcher<'_> {
             self.save_outputs();
             self.start_run()?;
             if self.is_boot_held
+                && !self.claims_no_more()
                 && self.throttle.allows_turn(Instant::now())
                 && let Err(error) = self.fire_at_boot()
             {
