@@ -1,5 +1,5 @@
-//! What a path leads to: links are followed by the kernel's rule for shared folders, a file that is a mount of its own is told
-//! from others, and of what somebody else has named only a regular file is opened.
+//! Finds what a path leads to: it follows links by the kernel's rule for shared folders, tells a file that is a mount of its own
+//! from others, and opens only regular files of what somebody else has named.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

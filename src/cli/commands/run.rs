@@ -244,7 +244,7 @@ fn what_keeps(store: &Store, id: i64) -> Result<Vec<String>> {
     Ok(keeps)
 }
 
-/// What keeps a job by its queue, in words that stay the same while it does: the next start of a rate is another at each look.
+/// Says how its queue keeps a job, in words that stay the same while it does: the next start of a rate is another at each look.
 fn limit_note(job: &JobRow, now: Timestamp) -> Option<String> {
     match job.block_reason? {
         BlockReason::Paced(rate, _) => Some(rate_text(&job.definition.queue, rate)),

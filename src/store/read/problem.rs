@@ -216,7 +216,7 @@ pub struct Stuck {
     pub obstacle: Option<RetryObstacle>,
     /// The newest job that does the same as the newest root and has succeeded since; so has one for each root.
     pub succeeded_since: Option<i64>,
-    /// Of each job that waits, one that does the same has succeeded since its enqueue: nothing is lost without it.
+    /// Later jobs have done the work of all the jobs that wait, so nothing is lost without these.
     pub is_done_by_others: bool,
 }
 
