@@ -273,6 +273,19 @@ fn with_a_process_of_root() -> Option<Sandbox> {
     Some(sandbox)
 }
 
+/// Waits until the process of job 1 has the rights of root and its worker has it on record. Without that record nothing would tell
+/// after a crash whose process it is, because nobody may read the environment of root's.
+fn recorded_process_of_root(sandbox: &Sandbox) -> i32 {
+    let pid = sandbox.pid_of("pid");
+    wait_until("it is root's", || {
+        fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|status| status.contains("Uid:\t0\t0"))
+    });
+    wait_until("it is on record", || {
+        !run_by_nobody(sandbox, "inspect 1.1 --json").run().ok().json()["started_at"].is_null()
+    });
+    pid
+}
+
 #[test]
 fn a_process_that_proc_hides_is_not_gone() {
     let Some(sandbox) = with_a_process_of_root() else { return };
@@ -283,10 +296,7 @@ fn a_process_that_proc_hides_is_not_gone() {
         sandbox.program("unshare").arg("--mount").arg("sh").arg("-c").arg(line)
     };
     let worker = Background::worker(&sandbox, hiding("work -j1"));
-    let left = sandbox.pid_of("pid");
-    wait_until("it is root's", || {
-        fs::read_to_string(format!("/proc/{left}/status")).is_ok_and(|status| status.contains("Uid:\t0\t0"))
-    });
+    let left = recorded_process_of_root(&sandbox);
     worker.kill();
     let mut second = Background::worker(&sandbox, hiding("work --drain"));
     second.until_it_says(&format!("process {left} of job 1, attempt 1"));
@@ -303,10 +313,7 @@ fn a_database_is_not_replaced_while_somebody_elses_process_is_left_of_its_jobs()
     let Some(sandbox) = with_a_process_of_root() else { return };
     run_by_nobody(&sandbox, "backup copy.db").run().ok();
     let worker = Background::worker(&sandbox, run_by_nobody(&sandbox, "work -j1"));
-    let left = sandbox.pid_of("pid");
-    wait_until("it is root's", || {
-        fs::read_to_string(format!("/proc/{left}/status")).is_ok_and(|status| status.contains("Uid:\t0\t0"))
-    });
+    let left = recorded_process_of_root(&sandbox);
     worker.kill();
     let restore = || run_by_nobody(&sandbox, "restore copy.db").run();
     restore()
