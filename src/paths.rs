@@ -160,7 +160,7 @@ fn plain(word: &[u8]) -> OsString {
 
 /// Opens a file that somebody else may have named, to do harm to whoever looks: a pipe waits for ever, a device acts when it is
 /// opened, and a file of the kernel can do both. For one of these it returns what it is, and does not open it.
-pub fn open_regular(path: &Path) -> io::Result<Result<File, &'static str>> {
+pub fn open_named_file(path: &Path) -> io::Result<Result<File, &'static str>> {
     // This only finds the file, and does not open it.
     let found = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::RegularFile {

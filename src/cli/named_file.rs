@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use crate::paths::open_regular;
+use crate::paths::open_named_file;
 
 /// Nobody writes a longer job file.
 const MAX_BYTES: u64 = 16 << 20;
@@ -26,7 +26,7 @@ impl From<io::Error> for NoText {
 
 /// Reads the file, if it is a regular one of at most 16 MiB on a file system of its own.
 pub(super) fn read(path: &Path) -> Result<String, NoText> {
-    let file = open_regular(path)?.map_err(NoText::NotRead)?;
+    let file = open_named_file(path)?.map_err(NoText::NotRead)?;
     if file.metadata()?.len() > MAX_BYTES {
         return Err(NoText::NotRead("it is longer than 16 MiB"));
     }

@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use crate::model::{Bytes, EnvFile, SelfReport};
-use crate::paths::open_regular;
+use crate::paths::open_named_file;
 
 /// More than any environment can hold: the kernel allows 6 MiB for arguments and variables together.
 const MAX_ENV_BYTES: usize = 8 << 20;
@@ -46,7 +46,7 @@ pub fn read_env_file(file: &EnvFile) -> Result<Vec<(Bytes, Bytes)>, EnvFileError
 
 /// The text of this file, or why it cannot be one of variables.
 fn read_text(path: &Path) -> io::Result<Result<String, String>> {
-    let file = match open_regular(path)? {
+    let file = match open_named_file(path)? {
         Ok(file) => file,
         Err(what) => return Ok(Err(what.to_owned())),
     };

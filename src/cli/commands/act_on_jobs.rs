@@ -72,15 +72,13 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
         let results = selected.act(&mut store, act, true)?;
         let is_put_back = |(result, _): &&Acted| matches!(result.outcome, Ok(Done::Changed));
         let put_back = results.iter().filter(is_put_back);
-        let jobs = put_back.filter_map(|(result, _)| selected.jobs.get(&result.id));
-        let (replaced, others): (Vec<&JobRow>, Vec<&JobRow>) =
-            jobs.partition(|job| job.replaced_by.is_some());
-        for job in replaced {
-            let by = job.replaced_by.unwrap_or_default();
-            let id = job.id;
+        let put_back: Vec<&JobRow> =
+            put_back.filter_map(|(result, _)| selected.jobs.get(&result.id)).collect();
+        for (id, by) in put_back.iter().filter_map(|job| Some((job.id, job.replaced_by?))) {
             warn(&format!("job {by} was enqueued in place of job {id}: the work of {id} may be done twice"));
         }
-        warn_of_differing(global, others.into_iter(), args.dry_run);
+        let others = put_back.into_iter().filter(|job| job.replaced_by.is_none());
+        warn_of_differing(global, others, args.dry_run);
     }
     selected.run(&mut store, act, args.dry_run, out)
 }
