@@ -1,5 +1,5 @@
 //! The database and the job file that a call names. Commands that people are told to type name them, too, because without these
-//! options they would act on others.
+//! options they would act on others. So does the user of a worker, whom root has to name.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -12,6 +12,8 @@ use crate::text::{option, path_option};
 pub struct Place {
     db: Option<String>,
     file: Option<String>,
+    /// The caller is root, and no user has become root by sudo.
+    by_root_itself: bool,
 }
 
 /// The place of this call. It is set once, because commands to type are named everywhere.
@@ -21,7 +23,13 @@ impl Place {
     /// None stands for an option that was not given.
     pub fn new(db: Option<&Path>, file: Option<&Path>) -> Self {
         let [db, file] = [("--db", db), ("--file", file)].map(|(name, path)| Some(path_option(name, path?)));
-        Self { db, file }
+        Self { db, file, by_root_itself: false }
+    }
+
+    /// The same place, named by root itself or by somebody else.
+    #[must_use]
+    pub fn named_by_root_itself(self, by_root_itself: bool) -> Self {
+        Self { by_root_itself, ..self }
     }
 
     /// The place that this call acts on.
@@ -43,7 +51,7 @@ impl Place {
     /// The same database with another job file.
     #[must_use]
     pub fn with_file(&self, path: &str) -> Self {
-        Self { db: self.db.clone(), file: Some(option("--file", path)) }
+        Self { file: Some(option("--file", path)), ..self.clone() }
     }
 
     /// The command of this verb with these arguments, which may be empty.
@@ -52,6 +60,11 @@ impl Place {
         let options = self.db.iter().chain(&self.file).map(String::as_str);
         let words = ["runner", verb].into_iter().chain(options).chain([&*arguments]);
         words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The command that keeps a worker for the caller's jobs running. It refuses to guess whether root means itself.
+    pub fn service_install(&self) -> String {
+        self.runner("service install", if self.by_root_itself { "--user root" } else { "" })
     }
 }
 

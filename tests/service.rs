@@ -276,10 +276,24 @@ fn a_machine_without_both_and_a_user_of_no_rights_are_told_so() {
     bare("service install").exits(66).says("neither a service manager of systemd nor a program crontab");
     bare("service install --user root").exits(77).says("only root can set up a worker of root");
     if is_root() {
-        let call = |line: &str| machine.sandbox.call(line).env("PATH", machine.path());
+        let call =
+            |line: &str| machine.sandbox.call(line).env("PATH", machine.path()).env_remove("SUDO_USER");
         call("service install").run().exits(2).says("hint: runner service install --user root is for the jobs that root enqueued, --user alice for those of alice");
         call("service install --user no-such-user").run().exits(66).says("there is no user no-such-user");
     }
+}
+
+#[test]
+fn what_root_is_told_to_type_names_root() {
+    if !is_root() {
+        return;
+    }
+    let (machine, sandbox) = (Machine::with_systemd(), Sandbox::empty());
+    let call = |line: &str| sandbox.call(line).env("PATH", machine.path()).env_remove("SUDO_USER").run();
+    call("enqueue -- true").ok();
+    let list = call("inspect --json").ok().json()["attention"].clone();
+    assert_eq!(list[0]["command"], "runner service install --user root");
+    call("service install --user root --dry-run").ok().shows("enable --now runner@root.service");
 }
 
 #[test]

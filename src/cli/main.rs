@@ -15,7 +15,7 @@ use signal_hook::flag;
 use super::args::{self, Cli};
 use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe, print_error};
-use super::{help, usage};
+use super::{accounts, help, usage};
 use crate::place::Place;
 use crate::process::close_on_exec;
 use crate::store::StoreFile;
@@ -64,7 +64,7 @@ fn place_named_by(args: &[OsString]) -> Place {
     };
     let given = |path: &PathBuf| path != Path::new("");
     let (db, file) = (db.filter(given).map(resolved), file.filter(given).map(absolute));
-    Place::new(db.as_deref(), file.as_deref())
+    Place::new(db.as_deref(), file.as_deref()).named_by_root_itself(accounts::is_root_itself())
 }
 
 /// Makes a write beyond `ulimit -f` fail with EFBIG: SIGXFSZ would end the program. The signal gets a handler and is

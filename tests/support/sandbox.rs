@@ -116,6 +116,8 @@ impl Sandbox {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", &self.dir)
             .env("RUNNER_DB", self.db())
+            // Root is told to name itself in some commands. With this the texts are the same whoever runs the tests.
+            .env("SUDO_USER", "tester")
             .env("TZ", "UTC");
         Call::new(command)
     }

@@ -16,7 +16,7 @@ use crate::cli::{accounts, locate};
 use crate::crontab::{CrontabContext, LeftLine, TakenOver, take_over};
 use crate::jobfile::{FILE_NAME, STARTER};
 use crate::model::Bytes;
-use crate::place::runner;
+use crate::place::{Place, runner};
 use crate::text::{counted, shell_word};
 use crate::view::terminal::{Output, warn};
 use crate::view::text::definition::quoted;
@@ -258,7 +258,7 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
             "{}, then {}; a worker must run: {}",
             there.runner("check", ""),
             there.runner("apply", ""),
-            runner("service install", "")
+            Place::of_this_call().service_install()
         ),
     );
     if taken.jobs.is_empty() {

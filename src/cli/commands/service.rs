@@ -18,7 +18,7 @@ use crate::cli::locate;
 use crate::cli::typed_time::At;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
-use crate::place::runner;
+use crate::place::{Place, runner};
 use crate::service::{Owner, Service, ServiceError, Step, Wanted, answer_of_user, starters, ways};
 use crate::store::{self, StoreFile, WorkerStatus};
 use crate::text::{Timestamp, local_time, option, relative_time, rfc3339, safe_line};
@@ -37,13 +37,12 @@ pub fn run(global: &Global, args: &ServiceArgs, out: &mut Output) -> Result<Exit
 /// The user whose worker is meant. Root has to say whom, because jobs run with that user's rights.
 fn owner(args: &ServiceArgs) -> Result<Owner> {
     let by_root = geteuid().is_root();
-    let by_sudo = || env::var("SUDO_USER").ok().filter(|_| by_root);
     let mut caller = accounts::caller();
     if let Some(home) = env::var("HOME").ok().filter(|home| Path::new(home).is_absolute()) {
         caller.home = home;
     }
     let id = geteuid().as_raw();
-    let (id, account) = match args.user.clone().or_else(by_sudo) {
+    let (id, account) = match args.user.clone().or_else(accounts::sudo_user) {
         Some(name) if name == caller.name => (id, caller),
         Some(name) if by_root => accounts::named(&name)
             .map(|it| (it.id, it.account))
@@ -282,7 +281,7 @@ fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> 
                 )
             }
             Some(service) => how(service),
-            None => format!("nothing; {} keeps one running", runner("service install", "")),
+            None => format!("nothing; {} keeps one running", Place::of_this_call().service_install()),
         };
         out.fact("starter", &started);
         let now = clock::now();

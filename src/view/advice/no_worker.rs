@@ -100,7 +100,7 @@ pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
 pub(super) fn command(why: NoWorker, place: &Place) -> String {
     match why {
         NoWorker::Suspended(pid) => continue_command(pid),
-        NoWorker::NoneRuns => place.runner("service install", ""),
+        NoWorker::NoneRuns => place.service_install(),
         NoWorker::Stopping => place.runner("work", ""),
     }
 }

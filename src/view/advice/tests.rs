@@ -442,6 +442,12 @@ stuck: jobs 19, 18, 17 and 1 more were removed and hold back 2 jobs: 20 report, 
 }
 
 #[test]
+fn root_itself_is_told_to_name_itself() {
+    let place = Place::new(Some("/a.db".as_ref()), None).named_by_root_itself(true);
+    assert_eq!(place.service_install(), "runner service install --db /a.db --user root");
+}
+
+#[test]
 fn every_command_names_the_database_and_the_job_file_of_the_call() {
     let place = Place::new(Some("/a b.db".as_ref()), Some("my.toml".as_ref()));
     for (problem, jobs) in problems() {
