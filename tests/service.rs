@@ -14,9 +14,9 @@ const SYSTEMCTL: &str = r#"
 [ "$1" = --user ] && shift
 case $1 in
     show-environment | is-failed) [ $1 = show-environment ]; exit ;;
-    is-enabled) [ -e enabled ]; exit ;;
+    is-enabled) grep -qsx "$2" enabled; exit ;;
     is-active) [ -e active ]; exit ;;
-    enable) touch enabled active ;;
+    enable) touch active; echo "$3" > enabled ;;
     disable) rm enabled active ;;
 esac
 echo "systemctl $*" >> calls
@@ -162,7 +162,7 @@ fn lingering_and_an_enabled_unit_stay_as_they_were_before() {
     let machine = Machine::with_systemd();
     let sandbox = &machine.sandbox;
     sandbox.write("lingers", "");
-    sandbox.write("enabled", "");
+    sandbox.write("enabled", "runner.service\n");
     sandbox.write(".config/systemd/user/runner.service", "[Service]\nExecStart=/opt/mine\n");
     if is_root() {
         for folder in [".config", ".config/systemd", ".config/systemd/user"] {
@@ -252,6 +252,37 @@ fn a_line_that_could_not_log_is_refused() {
     let call = machine.call("service install").env("HOME", "/nonexistent");
     call.run().exits(77).says("the worker would log to /nonexistent/runner.log, and you may not write there");
     assert!(!machine.sandbox.path("crontab").exists());
+}
+
+#[test]
+fn a_worker_of_another_database_is_not_taken_for_that_of_this_one() {
+    for machine in [Machine::with_systemd(), Machine::new(&[("crontab", CRONTAB)])] {
+        let other = |line: &str| machine.call(line).env("RUNNER_DB", machine.sandbox.path("r.db2")).run();
+        let moves = |ran: Finished, is_so| {
+            assert_eq!(ran.stderr.contains("of this one takes its place"), is_so, "{ran}");
+        };
+        moves(machine.run("service install").ok(), false);
+        moves(machine.run("service install -j 3").ok(), false);
+        other("service")
+            .exits(1)
+            .shows("nothing for this database; ")
+            .shows(" starts the worker of another one");
+        assert_eq!(other("service --json").exits(1).json()["installed"], false);
+        moves(other("service install --dry-run").ok(), true);
+        assert_eq!(machine.run("service --json").exits(1).json()["installed"], true);
+        moves(other("service install").ok(), true);
+        assert_eq!(other("service --json").exits(1).json()["installed"], true);
+        machine.run("service").exits(1).shows("nothing for this database; ");
+    }
+}
+
+#[test]
+fn what_a_crontab_that_refuses_says_is_told() {
+    let machine = Machine::new(&[("crontab", "echo you are not allowed to use this program >&2; exit 1\n")]);
+    machine
+        .run("service install")
+        .exits(77)
+        .says("and crontab refuses: you are not allowed to use this program");
 }
 
 #[test]

@@ -4,13 +4,14 @@ use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
 use rustix::fs::OFlags;
 
 use super::ask::{self, words};
 use super::step::Step;
 use super::wanted::{Owner, Wanted};
-use crate::text::shell_word;
+use crate::text::{option, shell_word};
 
 /// The end of the line that is ours, by which it is found again: a comment for the shell.
 const MARK: &str = "# service of runner";
@@ -28,16 +29,21 @@ pub struct Crontab {
 impl Crontab {
     /// None where there is no program `crontab`, or it does not let the caller see it.
     pub fn of(owner: &Owner) -> Option<Self> {
-        let user = if owner.by_root { words("-u", &[&owner.account.name]) } else { Vec::new() };
+        let user = user_options(owner);
         let output = ask::command(&call(&user, "-l")).output().ok()?;
-        let is_missing = String::from_utf8_lossy(&output.stderr).contains("no crontab");
-        if !output.status.success() && !is_missing {
+        if is_refused(&output) {
             return None;
         }
         let text =
             if output.status.success() { String::from_utf8(output.stdout).ok()? } else { String::new() };
         let log = PathBuf::from(&owner.account.home).join("runner.log");
         Some(Self { user, text, log, owner: owner.id })
+    }
+
+    /// What `crontab` says where it does not let the caller see it.
+    pub fn refusal(owner: &Owner) -> Option<String> {
+        let output = ask::command(&call(&user_options(owner), "-l")).output().ok().filter(is_refused)?;
+        ask::last_line(&String::from_utf8_lossy(&output.stderr))
     }
 
     /// The file to which the worker writes what it says.
@@ -56,8 +62,7 @@ impl Crontab {
             shell_word(program),
             wanted.options()
         );
-        // Cron takes a bare % for the end of the line.
-        let line = format!("* * * * * {} {MARK}", command.replace('%', "\\%"));
+        let line = format!("* * * * * {} {MARK}", cron_text(&command));
         if self.own_line() == Some(&line) { Vec::new() } else { vec![self.change(Some(line))] }
     }
 
@@ -70,6 +75,12 @@ impl Crontab {
     pub fn starts_a_worker(&self) -> bool {
         let mut lines = self.text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
         lines.any(|line| line.contains("runner") && line.contains(" work "))
+    }
+
+    /// Whether our line names this database, if there is one.
+    pub fn serves(&self, db: &str) -> bool {
+        let named = cron_text(&format!(" {} ", option("--db", db)));
+        self.own_line().is_none_or(|line| line.contains(&named))
     }
 
     pub fn trouble(&self) -> Option<String> {
@@ -103,6 +114,19 @@ impl Crontab {
         let command = call(&self.user, if text.is_empty() { "-r" } else { "-" });
         Step::Crontab { command, text, removed, added }
     }
+}
+
+/// A part of a command as cron takes it: a bare % would be the end of the line.
+fn cron_text(text: &str) -> String {
+    text.replace('%', "\\%")
+}
+
+fn user_options(owner: &Owner) -> Vec<String> {
+    if owner.by_root { words("-u", &[&owner.account.name]) } else { Vec::new() }
+}
+
+fn is_refused(output: &Output) -> bool {
+    !output.status.success() && !String::from_utf8_lossy(&output.stderr).contains("no crontab")
 }
 
 fn call(user: &[String], last: &str) -> Vec<String> {
@@ -167,7 +191,7 @@ mod tests {
     fn the_line_comes_and_goes_and_the_others_stay() {
         let wanted = Wanted {
             program: "/opt/100% mine/runner".to_owned(),
-            db: "/home/me/it's.db".to_owned(),
+            db: "/home/me/it's 100%.db".to_owned(),
             path: "/bin".to_owned(),
             slots: Some(2),
             keep: Some(Millis::parse("90d").unwrap()),
@@ -179,11 +203,13 @@ mod tests {
                 with_line,
                 format!(
                     "{text}* * * * * (umask 077; : >> /home/me/runner.log); PATH=/bin '/opt/100\\% mine/runner' work \
-                     --single -q --db '/home/me/it'\\''s.db' -j 2 --keep 90d >> /home/me/runner.log 2>&1 \
+                     --single -q --db '/home/me/it'\\''s 100\\%.db' -j 2 --keep 90d >> /home/me/runner.log 2>&1 \
                      # service of runner\n"
                 )
             );
             assert_eq!(crontab(with_line).install(&wanted), []);
+            assert!(crontab(with_line).serves(&wanted.db) && !crontab(with_line).serves("/home/me/it"));
+            assert!(crontab(text).serves(&wanted.db));
             assert_eq!(after(&crontab(with_line).remove()), text);
             assert_eq!(crontab(text).remove(), []);
             let moved = Wanted { db: "/other.db".to_owned(), ..wanted.clone() };

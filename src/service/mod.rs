@@ -70,6 +70,14 @@ impl Service {
         }
     }
 
+    /// Whether the worker that it starts is one of this database. What somebody else wrote is taken for that.
+    pub fn serves(&self, db: &str) -> bool {
+        match self {
+            Self::Unit(unit) => unit.serves(db),
+            Self::Crontab(crontab) => crontab.serves(db),
+        }
+    }
+
     /// The last line that its worker logged as trouble, as far as that can be read.
     pub fn trouble(&self) -> Option<String> {
         match self {

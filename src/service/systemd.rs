@@ -127,6 +127,12 @@ impl Unit {
         self.answer(&["is-enabled", &self.name()]).is_some()
     }
 
+    /// Whether our drop-in file names this database, if there is one.
+    pub fn serves(&self, db: &str) -> bool {
+        let named = format!(" --db {} ", unit_word(db, "$"));
+        self.own_drop_in().is_none_or(|text| text.lines().any(|line| format!("{line} ").contains(&named)))
+    }
+
     /// The last warning or error in the journal, of the worker or about it.
     pub fn trouble(&self) -> Option<String> {
         let mut command = words("journalctl", if self.is_system { &[] } else { &["--user"] });

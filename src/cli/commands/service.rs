@@ -19,10 +19,10 @@ use crate::cli::typed_time::At;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::place::{Place, runner};
-use crate::service::{Owner, Service, ServiceError, Step, Wanted, answer_of_user, starters, ways};
+use crate::service::{Crontab, Owner, Service, ServiceError, Step, Wanted, answer_of_user, starters, ways};
 use crate::store::{self, StoreFile, WorkerStatus};
 use crate::text::{Timestamp, local_time, option, relative_time, rfc3339, safe_line};
-use crate::view::terminal::Output;
+use crate::view::terminal::{Output, warn};
 use crate::view::text::status::stop_text;
 
 pub fn run(global: &Global, args: &ServiceArgs, out: &mut Output) -> Result<ExitStatus> {
@@ -106,9 +106,15 @@ fn install(
     };
     let ways = ways(owner);
     let Some(service) = ways.first() else {
-        let what = "neither a service manager of systemd nor a program crontab answers here";
         let hint = format!("let what starts programs on this machine start {}", runner("work", ""));
-        bail!(CliError::new(ExitStatus::NOT_FOUND, what).hint(hint))
+        let error = if let Some(said) = Crontab::refusal(owner) {
+            let what = format!("no service manager of systemd answers here, and crontab refuses: {said}");
+            CliError::new(ExitStatus::PERMISSION, safe_line(&what))
+        } else {
+            let what = "neither a service manager of systemd nor a program crontab answers here";
+            CliError::new(ExitStatus::NOT_FOUND, what)
+        };
+        bail!(error.hint(hint))
     };
     if let Some(word) = service.cannot_hold(&wanted) {
         let what = format!("{} cannot hold {word:?}", how(service));
@@ -124,6 +130,12 @@ fn install(
     }
     if let Service::Crontab(crontab) = service {
         check_log(crontab.log(), owner)?;
+    }
+    if !service.serves(&wanted.db) {
+        warn(&format!(
+            "{} starts the worker of another database; that of this one takes its place",
+            how(service)
+        ));
     }
     let status = take(&steps, args.dry_run, out)?;
     if !args.dry_run && !out.json {
@@ -255,15 +267,19 @@ fn how(service: &Service) -> String {
 /// Bare `runner service`: status 1 unless a worker is started here, and runs.
 fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> {
     let db = database(global, owner)?;
-    let installed = starters(owner).into_iter().find(Service::is_installed);
+    let (installed, of_others): (Vec<_>, Vec<_>) = starters(owner)
+        .into_iter()
+        .filter(Service::is_installed)
+        .partition(|service| db.path().to_str().is_none_or(|db| service.serves(db)));
+    let installed = installed.first();
     let living = living_workers(&db, owner)?;
     let since = living.iter().flatten().map(|worker| worker.since).min();
-    let trouble = installed.as_ref().and_then(Service::trouble).map(|line| safe_line(&line));
+    let trouble = installed.and_then(Service::trouble).map(|line| safe_line(&line));
     let is_well = installed.is_some() && since.is_some();
     if out.json {
         out.object(&json!({
             "installed": installed.is_some(),
-            "how": installed.as_ref().map(|service| match service {
+            "how": installed.map(|service| match service {
                 Service::Unit(unit) if unit.is_system() => "system_unit",
                 Service::Unit(_) => "user_unit",
                 Service::Crontab(_) => "crontab",
@@ -273,7 +289,7 @@ fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> 
             "trouble": trouble,
         }));
     } else if !out.quiet {
-        let started = match &installed {
+        let started = match installed {
             Some(Service::Unit(unit)) if !unit.lingers() => {
                 format!(
                     "your systemd unit {}, until you log out; loginctl enable-linger keeps it",
@@ -281,7 +297,12 @@ fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> 
                 )
             }
             Some(service) => how(service),
-            None => format!("nothing; {} keeps one running", Place::of_this_call().service_install()),
+            None => match of_others.first() {
+                Some(other) => {
+                    format!("nothing for this database; {} starts the worker of another one", how(other))
+                }
+                None => format!("nothing; {} keeps one running", Place::of_this_call().service_install()),
+            },
         };
         out.fact("starter", &started);
         let now = clock::now();
