@@ -372,7 +372,7 @@ fn verbs_that_write_say_how_a_file_that_others_may_read_is_closed() {
     assert!(!sandbox.run("enqueue a").ok().stderr.contains("chmod"));
     open("", 0o755);
     let path = sandbox.db().display().to_string();
-    let words = format!("to close it: chmod o-r {path} {path}-wal {path}-shm");
+    let words = format!("to close it: chmod -f o-r {path} {path}-wal {path}-shm");
     for line in verbs {
         let ran = sandbox.run(line);
         assert_eq!(ran.stderr.matches(&words).count(), 1, "{ran}");

@@ -80,7 +80,8 @@ fn default_database(user: &Account) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Says how to close a database that other users may read: a reader can lock all writers out.
+/// Says how to close a database that other users may read: a reader can lock all writers out. SQLite may have removed two of the files
+/// until somebody types it, which is no reason for an error.
 pub fn warn_of_readers(global: &Global, file: &StoreFile) {
     let open = if global.quiet { Vec::new() } else { file.readable_by_others() };
     if open.is_empty() {
@@ -88,7 +89,7 @@ pub fn warn_of_readers(global: &Global, file: &StoreFile) {
     }
     let words: Vec<_> = open.iter().map(|path| shell_word(&path.to_string_lossy())).collect();
     warn(&format!(
-        "other users may read the database, and whoever reads it can keep everybody from writing; to close it: chmod o-r {}",
+        "other users may read the database, and whoever reads it can keep everybody from writing; to close it: chmod -f o-r {}",
         words.join(" ")
     ));
 }
