@@ -66,3 +66,25 @@ fn what_is_missing_on_this_machine_is_told_and_fails_nothing() {
     ");
     sandbox.run("apply -q").ok().quietly();
 }
+
+#[test]
+fn a_file_that_was_never_applied_has_not_changed_since() {
+    let sandbox = Sandbox::new(
+        "[queues.net]\nmax_running = 4\n[jobs.a]\ncommand = 'true'\nqueue = 'net'\nschedule = '0 2 * * *'\n",
+    );
+    sandbox.add("-- true");
+    assert!(!sandbox.run("check").ok().stdout.contains("since it was applied"));
+    sandbox.run("apply -q").ok();
+    sandbox.write("jobs.toml", sandbox.read("jobs.toml").replace("= 4", "= 5"));
+    sandbox.run("check").ok().shows("changed since it was applied: queue net; runner apply takes");
+}
+
+#[test]
+fn a_job_file_may_come_through_a_pipe() {
+    let sandbox = Sandbox::empty();
+    let line = format!(
+        "printf '[jobs.a]\\ncommand = \"true\"\\n' | {} check /dev/stdin",
+        env!("CARGO_BIN_EXE_runner")
+    );
+    sandbox.program("sh").arg("-c").arg(line).run().ok().shows("1 job, no mistakes");
+}

@@ -71,6 +71,12 @@ fn a_dry_run_shows_the_job_and_writes_nothing() {
     let job = sandbox.run("enqueue backup --dry-run --json --priority 3").ok().json();
     assert_eq!(job["id"], json!(null));
     assert_eq!(job["priority"], 3);
+    sandbox.write(
+        "chain.toml",
+        "[jobs.first]\ncommand = 'true'\n[jobs.last]\ncommand = 'true'\nafter = ['first']\n",
+    );
+    let chain = sandbox.run("enqueue last --file chain.toml --dry-run --json").ok().json_lines();
+    assert_eq!(chain[1]["waits_for"], json!([{ "job_id": null, "name": "first", "state": "pending" }]));
     assert!(!sandbox.db().exists(), "a dry run does not even create the database");
     sandbox.run("enqueue backup nothing --dry-run").exits(66);
     sandbox.run("enqueue backup --unique-key k").ok();

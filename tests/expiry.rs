@@ -77,6 +77,14 @@ fn a_job_that_has_started_is_not_cut_short() {
     sandbox.until_state(1, "succeeded");
 }
 
+#[test]
+fn a_job_whose_retry_would_come_too_late_is_not_said_to_have_expired() {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 1'\nexpires_in = '1h'\nbackoff = '2h'\n");
+    let why = "EXIT_1: the retry would fall at or after its expiry";
+    sandbox.run("run job").exits(1).says(&format!("job 1 job: dead, {why}"));
+    sandbox.run("inspect 1").ok().shows("EXIT_1, expired: the retry would fall at or after its expiry");
+}
+
 const UNTIL_GO: &str = "[jobs.job]\nexpires_in = '500ms'\n\
     command = 'echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done; exit 1'\n";
 

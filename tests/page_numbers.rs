@@ -38,6 +38,14 @@ fn a_time_that_was_due_and_did_not_run_looks_unlike_a_day_without_one() {
     let ran = cells("backup");
     assert!(ran[5].ends_with(": 1 succeeded"), "{ran:?}");
     assert!(ran[4].ends_with(": 1 did not run"), "{ran:?}");
+    // One that has not ended or was cancelled is neither, also if it is not the newest.
+    let waiting = sandbox.add("backup --in 1h");
+    let earlier = noon - 86_400_000;
+    sql.run(&format!("UPDATE jobs SET scheduled_for = {earlier}, scheduled_offset = 0 WHERE id = {waiting}"));
+    assert!(cells("backup")[4].ends_with(": 1 unfinished"), "{:?}", cells("backup"));
+    sandbox.run(&format!("cancel {waiting}")).ok();
+    assert!(cells("backup")[4].ends_with(": 1 cancelled"), "{:?}", cells("backup"));
+    assert!(sandbox.run("inspect --html").ok().stdout.contains("path class=\"i\""));
     // Where jobs were removed, nothing is said of the days before those that are left.
     sandbox.run("prune --older-than 0s").ok();
     assert!(cells("backup").iter().all(|cell| cell.ends_with(": none")), "{:?}", cells("backup"));

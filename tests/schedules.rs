@@ -180,7 +180,10 @@ fn a_schedule_of_another_file_is_taken_over_when_asked_or_when_that_file_is_gone
     };
     let before: Vec<_> = rows().collect();
     sandbox.write("new.toml", FILE.replace("command", "timeout = '1m'\ncommand"));
-    sandbox.run("apply new.toml").exits(65).says("jobs.toml has applied").says("--take-over");
+    sandbox.run("apply new.toml").exits(65).says("jobs.toml has applied").says(&format!(
+        "hint: runner apply --file {} --take-over takes it over",
+        sandbox.path("new.toml").display()
+    ));
     sandbox.run("apply new.toml --take-over --dry-run").ok().shows("hourly would be taken over from ");
     assert!(file("hourly").ends_with("/jobs.toml"));
     let taken = format!("~ schedule hourly taken over from {}, next ", sandbox.path("jobs.toml").display());

@@ -63,14 +63,14 @@ pub fn caller() -> Account {
     with_id(id).map_or_else(from_environment, |it| it.account)
 }
 
-/// The user who has become root by sudo.
-pub fn sudo_user() -> Option<String> {
+/// The name of the user who has become root by sudo.
+pub fn sudo_user_name() -> Option<String> {
     env::var("SUDO_USER").ok().filter(|_| geteuid().is_root())
 }
 
 /// Whether the caller is root, and no other user who has become root.
 pub fn is_root_itself() -> bool {
-    geteuid().is_root() && sudo_user().is_none()
+    geteuid().is_root() && sudo_user_name().is_none()
 }
 
 /// The path of `runuser`, which is mostly not in the `PATH` of jobs.

@@ -257,12 +257,7 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
                 format!("{} lists the jobs that there are", runner("inspect", "jobs")).into(),
             )
         }
-        StoreError::AppliedElsewhere { .. } => {
-            (
-                ExitStatus::DATA,
-                format!("{} takes it over; or rename the job", runner("apply", "--take-over")).into(),
-            )
-        }
+        StoreError::AppliedElsewhere { .. } => (ExitStatus::DATA, "rename the job".into()),
         StoreError::Sqlite(error) => (sqlite_status(error), "see --db and $RUNNER_DB for another place".into()),
     };
     (status, Some(hint.into_owned()))

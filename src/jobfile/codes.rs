@@ -94,8 +94,13 @@ impl Codes {
 
 /// Whether two keys match a common status, and none of them wins because it is narrower.
 fn collide(a: ExitKey, b: ExitKey) -> bool {
-    match (a, b) {
-        (ExitKey::Range(first, last), ExitKey::Range(other, other_last)) => {
+    let statuses = |key| match key {
+        ExitKey::Exact(status) => Some((status, status)),
+        ExitKey::Range(first, last) => Some((first, last)),
+        ExitKey::Signal(_) => None,
+    };
+    match (statuses(a), statuses(b)) {
+        (Some((first, last)), Some((other, other_last))) => {
             a.width() == b.width() && first <= other_last && other <= last
         }
         _ => a == b,

@@ -138,11 +138,14 @@ pub fn decision_text(attempt: &Attempt, max_attempts: u32) -> String {
     }
 }
 
+/// Why a failed attempt is the last of a job that expires.
+pub const RETRY_AFTER_EXPIRY: &str = "the retry would fall at or after its expiry";
+
 /// The reason why this attempt of a budget is the last.
 pub fn final_because(reason: DeadReason, attempt: u32, max_attempts: u32) -> String {
     match reason {
         DeadReason::AttemptsExhausted => format!("attempt {attempt} of {max_attempts} was the last"),
-        DeadReason::Expired => "the retry would fall at or after its expiry".to_owned(),
+        DeadReason::Expired => RETRY_AFTER_EXPIRY.to_owned(),
         other => other.because().to_owned(),
     }
 }

@@ -60,7 +60,10 @@ impl SelfReport {
         };
         match key.trim() {
             "error_code" => self.error_code = Some(ErrorCode::parse_target(value.trim())?),
-            "message" => self.message = Some(shorten(value, MAX_TEXT_BYTES).to_owned()),
+            "message" => {
+                let kept = shorten(value, MAX_TEXT_BYTES);
+                self.message = (!kept.is_empty()).then(|| kept.to_owned());
+            }
             "retry_after" => self.retry_after = Some(retry_after(value.trim())?),
             "unrecoverable" => {
                 self.unrecoverable = match value.trim() {
@@ -117,6 +120,11 @@ mod tests {
         let report = SelfReport::parse(line.as_bytes());
         assert_eq!(report.result.unwrap().len(), MAX_TEXT_BYTES);
         assert_eq!(report.notes.len(), 1);
+    }
+
+    #[test]
+    fn an_empty_message_is_none() {
+        assert_eq!(SelfReport::parse(b"message=first\nmessage=\n").message, None);
     }
 
     #[test]

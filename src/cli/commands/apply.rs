@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::cli::args::{ApplyArgs, Global};
-use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::plan::check_limits;
 use crate::cli::scheduled_runs;
@@ -20,7 +20,8 @@ use crate::model::{Command, JobDefinition, ScheduleText};
 use crate::place::Place;
 use crate::process::{boot_id, obstacles};
 use crate::store::{
-    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoredSchedule, WorkerStatus,
+    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoreError, StoredSchedule,
+    WorkerStatus,
 };
 use crate::text::{Timestamp, are_same_clocks, is_zone_of_screen, local_time, machine_zone, relative_time};
 use crate::view::advice::nothing_until_worker;
@@ -57,7 +58,7 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
             queues: &queues,
             take_over: &take_over,
         };
-        Ok(store.apply(declared)?)
+        store.apply(declared).map_err(|error| refusal(error, &path))
     };
     let now = clock::now();
     let mut workers = None;
@@ -95,6 +96,15 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
         warn(&nothing_until_worker("fires", &workers, Place::of_this_call()));
     }
     Ok(ExitStatus::SUCCESS)
+}
+
+/// The hint names the file that was to be applied, because it may have been named without `--file`.
+fn refusal(error: StoreError, path: &str) -> anyhow::Error {
+    if !matches!(error, StoreError::AppliedElsewhere { .. }) {
+        return error.into();
+    }
+    let take_over = locate::place_of(Path::new(path)).runner("apply", "--take-over");
+    describe(&error.into()).hint(format!("{take_over} takes it over; or rename the job")).into()
 }
 
 /// Notes the chains that no schedule starts, though it starts their first jobs.

@@ -51,10 +51,13 @@ fn check_file(global: &Global, path: Option<&Path>, out: &mut Output) -> Result<
     } else if !out.quiet {
         let store = locate::open_if_there(global).ok().flatten();
         let mut applied = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
-        let path = apply::canonical(&file.path)?;
+        // A pipe has no path by which the database could know it.
+        let path = apply::canonical(&file.path).unwrap_or_default();
         applied.retain(|row| row.file == path);
         show(out, &file, &Schedules { declared, applied: &applied, now });
-        show_unapplied(store, out, &file, &applied, now)?;
+        if let Some(store) = store.filter(|store| store.applied_files().is_ok_and(|it| it.contains(&path))) {
+            show_unapplied(store, &path, out, &file, &applied, now);
+        }
     }
     out.flush()?;
     apply::note_unreached(&file, out);
@@ -104,20 +107,20 @@ fn show(out: &mut Output, file: &JobFile, schedules: &Schedules<'_>) {
     }
 }
 
-/// Names the schedules and queue limits that differ from those of the database, if there is one.
+/// Names the schedules and queue limits of an applied file that differ from those of the database.
 fn show_unapplied(
-    store: Option<Store>,
+    mut store: Store,
+    path: &str,
     out: &mut Output,
     file: &JobFile,
     applied: &[StoredSchedule],
     now: Timestamp,
-) -> Result<()> {
-    let path = apply::canonical(&file.path)?;
+) {
     let applied: Vec<&StoredSchedule> = applied.iter().collect();
     let mut stale: Vec<_> = apply::stale(&applied, file).into_iter().map(str::to_owned).collect();
     let declared =
-        Declarations { file: &path, schedules: &[], boot_id: "", queues: &file.queues, take_over: &[] };
-    let queues = store.and_then(|mut store| store.rehearse(|store| store.apply(declared)).ok()?.ok());
+        Declarations { file: path, schedules: &[], boot_id: "", queues: &file.queues, take_over: &[] };
+    let queues = store.rehearse(|store| store.apply(declared)).ok().and_then(Result::ok);
     let differs = |it: &Applied| matches!(it.kind, AppliedKind::Queue { before, after } if before != after);
     let queues = queues.unwrap_or_default().into_iter().filter(differs);
     stale.extend(queues.map(|queue| format!("queue {}", queue.name)));
@@ -138,7 +141,6 @@ fn show_unapplied(
         out.line("");
         out.prose("", &out.paint(Style::Warn, &words));
     }
-    Ok(())
 }
 
 fn show_job(out: &mut Output, job: &Declared, file: &JobFile, schedules: &Schedules<'_>) {

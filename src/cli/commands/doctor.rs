@@ -1,5 +1,6 @@
 //! `runner doctor`: which files are used and why, and whether every rule of the database holds.
 
+use std::cmp::Ordering;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -15,7 +16,7 @@ use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::model::Attention;
 use crate::place::runner;
-use crate::store::{Filter, Finding, Liveness, Store, StoreError, WorkerStatus, schema};
+use crate::store::{Filter, Finding, Liveness, Store, StoreError, Version, WorkerStatus, schema};
 use crate::text::{counted, human_size, safe_line};
 use crate::view::snapshot::Snapshot;
 use crate::view::terminal::{Output, Style};
@@ -29,7 +30,7 @@ struct Report {
     db_bytes: Option<u64>,
     wal_bytes: Option<u64>,
     /// The version of the file.
-    schema_version: Option<String>,
+    schema_version: Option<Version>,
     job_file: Option<String>,
     job_file_from: &'static str,
     jobs_declared: Option<usize>,
@@ -59,7 +60,7 @@ pub fn run(global: &Global, args: &DoctorArgs, out: &mut Output) -> Result<ExitS
     check_job_file(global, &mut report);
     if let Some(store) = locate::open_if_there(global)? {
         check_files(&store, &mut report);
-        report.schema_version = Some(store.version()?.to_string());
+        report.schema_version = Some(store.version()?);
         report.rules = Store::audit_rules().count();
         let broken = store.audit()?;
         match read_snapshot(&store, &Filter::default(), clock::now()) {
@@ -270,13 +271,15 @@ fn show_facts(out: &mut Output, report: &Report) {
     fact("database", format!("{db} (from {})", report.db_from));
     fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)));
     if let Some(found) = &report.schema_version {
-        let known = schema::known().version().to_string();
-        let is_newer = if *found == known {
-            String::new()
-        } else {
-            format!(", newer than this runner, which knows {known}")
+        let known = schema::known().version();
+        let differs = match found.cmp(&known) {
+            Ordering::Equal => String::new(),
+            Ordering::Greater => format!(", newer than this runner, which knows {known}"),
+            Ordering::Less => {
+                format!(", older than this runner, which brings it up to {known} where it may write")
+            }
         };
-        fact("", format!("version {found}{is_newer}"));
+        fact("", format!("version {found}{differs}"));
     }
     let declared = report.jobs_declared.map(|jobs| format!(", {}", counted(jobs, "job"))).unwrap_or_default();
     match &report.job_file {

@@ -425,6 +425,11 @@ fn show_planned(out: &mut Output, job: &JobRow, planned: &[JobRow]) {
         for (key, ids) in [("after", &job.after), ("after_any", &job.after_any)] {
             json[key] = ids.iter().filter(|id| name_of(**id).is_none()).copied().collect();
         }
+        for dependency in json["waits_for"].as_array_mut().into_iter().flatten() {
+            if dependency["job_id"].as_i64().is_some_and(|id| name_of(id).is_some()) {
+                dependency["job_id"] = json!(null);
+            }
+        }
         return out.object(&json);
     }
     let is_late = job.run_at > job.enqueued_at;

@@ -42,7 +42,7 @@ fn owner(args: &ServiceArgs) -> Result<Owner> {
         caller.home = home;
     }
     let id = geteuid().as_raw();
-    let (id, account) = match args.user.clone().or_else(accounts::sudo_user) {
+    let (id, account) = match args.user.clone().or_else(accounts::sudo_user_name) {
         Some(name) if name == caller.name => (id, caller),
         Some(name) if by_root => accounts::named(&name)
             .map(|it| (it.id, it.account))

@@ -23,7 +23,7 @@ use crate::store::{Filter, JobRow, Store, StoreError};
 use crate::text::{Millis, counted};
 use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
-use crate::view::text::status::{dependency_text, long_wait_text, unfinished_text};
+use crate::view::text::status::{death_reason, dependency_text, long_wait_text, unfinished_text};
 
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitStatus> {
@@ -74,7 +74,7 @@ pub fn final_text(job: &JobRow) -> String {
 fn final_line(job: &JobRow, status: &str) -> String {
     let title = job.title();
     let why = match (&job.error_code, job.dead_reason) {
-        (Some(code), Some(reason)) => format!(", {code}: {}", reason.because()),
+        (Some(code), Some(reason)) => format!(", {code}: {}", death_reason(job, reason)),
         _ => String::new(),
     };
     format!("job {} {title}: {status}{why}", job.id)

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use rusqlite::types::{ToSql, ToSqlOutput};
+use serde::{Serialize, Serializer};
 
 /// A version as `PRAGMA user_version` holds it: MAJOR * 1000 + MINOR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +26,12 @@ impl Version {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major(), self.0 % 1_000)
+    }
+}
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

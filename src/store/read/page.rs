@@ -37,15 +37,27 @@ pub struct UnfinishedJobs {
     pub ids: Vec<i64>,
 }
 
-/// How many jobs of a schedule ended, of those whose times were on one day.
+/// How many jobs of a schedule are in which state, of those whose times were on one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DayCounts {
     pub succeeded: usize,
     pub dead: usize,
     pub cancelled: usize,
+    pub unfinished: usize,
 }
 
-/// How the jobs of a schedule ended, by the days of their times.
+impl DayCounts {
+    fn add(&mut self, state: JobState) {
+        *match state {
+            JobState::Succeeded => &mut self.succeeded,
+            JobState::Dead => &mut self.dead,
+            JobState::Cancelled => &mut self.cancelled,
+            JobState::Pending | JobState::Running => &mut self.unfinished,
+        } += 1;
+    }
+}
+
+/// How the jobs of a schedule went, by the days of their times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduledDays {
     pub days: Vec<DayCounts>,
@@ -132,7 +144,7 @@ impl Store {
         Ok(found)
     }
 
-    /// How the jobs of these schedules ended whose times were on the days that begin at these times, by name.
+    /// How the jobs of these schedules went whose times were on the days that begin at these times, by name.
     pub fn scheduled_days(
         &self,
         names: &[&str],
@@ -141,23 +153,32 @@ impl Store {
         let none = ScheduledDays { days: vec![DayCounts::default(); days.len()], known_since: None };
         let mut found: BTreeMap<String, ScheduledDays> = BTreeMap::new();
         // Of a job that was replaced by another the other one counts, which is for the same time.
-        let sql = "SELECT name, state, scheduled_for FROM jobs INDEXED BY jobs_finished
-                   WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1
-                     AND scheduled_for >= ?1 AND replaced_by IS NULL AND name IN (SELECT value FROM json_each(?2))";
+        let of_days =
+            "scheduled_for >= ?1 AND replaced_by IS NULL AND name IN (SELECT value FROM json_each(?2))";
+        let by_index = [
+            (
+                "jobs_finished",
+                "(state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1",
+            ),
+            ("jobs_claimable", "state = 'pending' AND unmet_dependencies = 0"),
+            ("jobs_blocked", "state = 'pending' AND unmet_dependencies > 0"),
+            ("jobs_running", "state = 'running'"),
+        ];
+        let sql = by_index
+            .map(|(index, of_index)| {
+                format!("SELECT name, state, scheduled_for FROM jobs INDEXED BY {index} WHERE {of_index} AND {of_days}")
+            })
+            .join(" UNION ALL ");
         let names = serde_json::json!(names).to_string();
         let mut first: BTreeMap<String, Timestamp> = BTreeMap::new();
         self.autocommit(|tx| {
-            each(tx, sql, params![days.first(), names], |row| {
+            each(tx, &sql, params![days.first(), names], |row| {
                 let (name, at): (String, Timestamp) = (row.get("name")?, row.get("scheduled_for")?);
                 let earliest = first.entry(name.clone()).or_insert(at);
                 *earliest = at.min(*earliest);
                 let day = days.partition_point(|begin| *begin <= at).saturating_sub(1);
                 if let Some(counts) = found.entry(name).or_insert_with(|| none.clone()).days.get_mut(day) {
-                    match row.get("state")? {
-                        JobState::Dead => counts.dead += 1,
-                        JobState::Cancelled => counts.cancelled += 1,
-                        _ => counts.succeeded += 1,
-                    }
+                    counts.add(row.get("state")?);
                 }
                 Ok(())
             })?;

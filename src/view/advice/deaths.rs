@@ -32,6 +32,12 @@ impl Advice<'_> {
         }
         let logs = || Way::new(self.runner("logs", newest), "shows more");
         let mut ways: Vec<Way> = dead.has_output.then(logs).into_iter().collect();
+        if dead.has_recovered && !is_by_id && !is_one_run && obstacle.is_none() {
+            let recovered = self.runner("resolve", format_args!("--dead --recovered {selection}"));
+            ways.push(Way::new(recovered, "comes first, because later runs have done the work of some"));
+            ways.push(Way::new(retry, "runs the others again after that"));
+            return Words { fact, ways, command: None };
+        }
         let (command, way) = match obstacle {
             None if is_one_run => {
                 let way = if_dealt_with(self.runner("resolve", &by_filter));

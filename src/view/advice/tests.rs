@@ -285,8 +285,8 @@ dead: 40 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what i
     runner retry --dead --name load --label eu --latest
 dead: more than 10000 jobs of load [eu, us, asia and more] died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
     runner retry --dead --name load --error-code EXIT_1
-dead: more than 10000 jobs of load [eu, us, asia and more] died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
-    runner retry --dead --name load --error-code EXIT_1
+dead: more than 10000 jobs of load [eu, us, asia and more] died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner resolve --dead --recovered --name load --error-code EXIT_1 comes first, because later runs have done the work of some; runner retry --dead --name load --error-code EXIT_1 runs the others again after that
+    -
 dead: besides these, 1 job died, the last TIME; runner inspect dead lists all
     -
 dead: so many jobs have expired that others may have died, too; runner inspect dead lists all

@@ -123,7 +123,7 @@ fn markup(page: &Page) -> Markup {
                     @if !page.cards.is_empty() {
                         section { h2 { "Needs attention" } (attention::draw(&page.cards, &page.filter, now)) }
                     }
-                    @if !page.unfinished.is_empty() {
+                    @if page.unfinished.iter().any(UnfinishedSection::has_lines) {
                         section { h2 { "Now" } (waiting::draw(&page.unfinished, &page.workers, now)) }
                     }
                     section {

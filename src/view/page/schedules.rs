@@ -79,7 +79,7 @@ impl WeekOfSchedules {
         }
     }
 
-    /// A cell for each day, today last, split in proportion to how the jobs of its times ended. Where a time was due and has no
+    /// A cell for each day, today last, split in proportion to how the jobs of its times went. Where a time was due and has no
     /// job it has a border.
     fn week(&self, row: &StoredSchedule, now: Timestamp) -> Markup {
         let none = ScheduledDays { days: vec![DayCounts::default(); DAYS], known_since: None };
@@ -91,11 +91,12 @@ impl WeekOfSchedules {
         for (((day, missed), x), begin) in
             ended.days.iter().zip(&missed).zip((0..).step_by(100)).zip(&self.days)
         {
-            let DayCounts { succeeded, dead, cancelled } = *day;
+            let DayCounts { succeeded, dead, cancelled, unfinished } = *day;
             let counts = [
                 (succeeded, "succeeded"),
                 (dead, "dead"),
                 (cancelled, "cancelled"),
+                (unfinished, "unfinished"),
                 (*missed, "did not run"),
             ];
             let said = counts.iter().filter(|(count, _)| *count > 0);
@@ -106,8 +107,8 @@ impl WeekOfSchedules {
             let part = |from, to| text.get(from..to).unwrap_or_default().to_owned();
             words.push(format!("{} {}: {said}", part(0, 3), part(12, 14)));
             dates.push(part(12, 14));
-            if succeeded + dead > 0 {
-                paths.add(x, x + CELL, [dead, 0, 0, succeeded]);
+            if succeeded + dead + cancelled + unfinished > 0 {
+                paths.add(x, x + CELL, [dead, unfinished, cancelled, succeeded]);
             } else if *missed == 0 {
                 let _ = write!(empty, "M{} 90h60", x + 16);
             }
@@ -140,20 +141,13 @@ impl WeekOfSchedules {
         let count = |(begin, (end, day)): (&Timestamp, (Timestamp, &DayCounts))| {
             let from = Timestamp(begin.0 - 1).max(known_since);
             let due = times.upcoming(from).take_while(|at| *at < end.min(until)).take(MAX_TIMES).count();
-            let newest = row.last.filter(|(at, _)| *begin <= *at && *at < end);
-            let unfinished = usize::from(newest.is_some_and(|(_, id)| self.is_unfinished(id)));
-            let ran = day.succeeded + day.dead + day.cancelled + unfinished;
-            let missed = due.saturating_sub(ran);
+            let DayCounts { succeeded, dead, cancelled, unfinished } = *day;
+            let brought = succeeded + dead + cancelled + unfinished;
+            let missed = due.saturating_sub(brought);
             // Where the times of an interval lay before its last one is not known, so that one of them says nothing.
-            let is_certain = times.goes_by_clocks() && due < MAX_TIMES || ran == 0 && missed > 1;
+            let is_certain = times.goes_by_clocks() && due < MAX_TIMES || brought == 0 && missed > 1;
             if is_certain { missed } else { 0 }
         };
         self.days.iter().zip(ends.zip(&ended.days)).map(count).collect()
-    }
-
-    fn is_unfinished(&self, id: i64) -> bool {
-        let is_last = |row: &&ScheduleRow| row.schedule.last.is_some_and(|(_, last)| last == id);
-        let status = self.rows.iter().find(is_last).and_then(|row| row.last_status);
-        status.is_some_and(|status| !["succeeded", "dead", "cancelled"].contains(&status))
     }
 }

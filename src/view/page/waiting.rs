@@ -23,6 +23,13 @@ pub struct UnfinishedSection {
     pub rows: Vec<UnfinishedRow>,
 }
 
+impl UnfinishedSection {
+    /// Whether anything is shown of these jobs here: those that wait in vain stand on a card.
+    pub(super) fn has_lines(&self) -> bool {
+        self.left_out > 0 || !self.rows.is_empty()
+    }
+}
+
 pub struct UnfinishedRow {
     pub job: JobRow,
     /// The last line that a running job wrote.

@@ -1,7 +1,7 @@
 //! The state of a job in words: why it is in this state, what happens next, and how its worker is.
 
 use super::schedule::until_text;
-use crate::model::{Attention, DeadReason, ErrorCode, JobState, Phase, Rate};
+use crate::model::{Attention, DeadReason, EXPIRED, ErrorCode, JobState, Phase, RETRY_AFTER_EXPIRY, Rate};
 use crate::place::{Place, runner};
 use crate::store::{
     BlockReason, DependencyState, JobRow, Liveness, StuckBehind, StuckRoot, UnmetDependency, WorkerStatus,
@@ -334,10 +334,20 @@ fn worker_trouble(job: &JobRow, workers: &[WorkerStatus]) -> Option<(String, Opt
     }
 }
 
+/// Why a job is dead. One that has failed dies before its expiry if its retry would come after that.
+pub fn death_reason(job: &JobRow, reason: DeadReason) -> &'static str {
+    match reason {
+        DeadReason::Expired if job.error_code.as_ref().is_some_and(|code| code.as_str() != EXPIRED) => {
+            RETRY_AFTER_EXPIRY
+        }
+        other => other.because(),
+    }
+}
+
 fn dead_text(job: &JobRow, now: Timestamp) -> Vec<String> {
     let reason = job.dead_reason.unwrap_or(DeadReason::AttemptsExhausted);
     let code = job.error_code.as_ref().map_or("", ErrorCode::as_str);
-    let (because, when) = (reason.because(), relative_time(job.changed_at, now));
+    let (because, when) = (death_reason(job, reason), relative_time(job.changed_at, now));
     let mut lines = vec![format!("{code}, {reason}: {because}, {when}")];
     lines.extend(blocked_expiry_text(job));
     lines.extend(job.last_message.as_deref().map(safe_line));
