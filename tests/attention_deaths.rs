@@ -57,6 +57,46 @@ fn dead_letters_of_a_name() {
 }
 
 #[test]
+fn one_run_does_not_do_for_a_job_that_another_one_waits_for() {
+    let sandbox = Sandbox::new(
+        "[jobs.a]\ncommand = 'test -e mended'\nmax_attempts = 1\n[jobs.b]\ncommand = 'true'\nafter = ['a']\n",
+    );
+    for _ in 0..2 {
+        sandbox.run("enqueue b").ok();
+        sandbox.run("work --drain -q").exits(1);
+    }
+    let entry = shown(&sandbox, "dead", true);
+    assert_eq!(entry["command"], "runner retry 1 3");
+    sandbox.write("mended", "");
+    settled(&sandbox, &entry);
+    sandbox.drain();
+    gone(&sandbox, "stuck");
+    assert_eq!(sandbox.sql().number("SELECT count(*) FROM jobs WHERE state = 'succeeded'"), 4);
+}
+
+#[test]
+fn a_command_for_many_takes_none_along_that_recovered() {
+    let sandbox = Sandbox::new("[jobs.lab]\ncommand = 'test -e mended'\nmax_attempts = 1\n");
+    for label in 1..=25 {
+        sandbox.add(&format!("lab --label l{label}"));
+    }
+    sandbox.run("work --drain -q").exits(1);
+    sandbox.write("mended", "");
+    for label in 1..=3 {
+        sandbox.add(&format!("lab --label l{label}"));
+    }
+    sandbox.drain();
+    let entry = shown(&sandbox, "dead", true);
+    assert_eq!(entry["command"], Value::Null);
+    let first = "resolve --dead --recovered --name lab --error-code EXIT_1";
+    says(&entry, &format!("runner {first} comes first"));
+    sandbox.run(first).ok();
+    let entry = shown(&sandbox, "dead", true);
+    assert_eq!(entry["command"], "runner retry --dead --name lab --error-code EXIT_1");
+    settled(&sandbox, &entry);
+}
+
+#[test]
 fn many_dead_letters_of_a_name_are_selected_by_it() {
     let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'test -e there'\nmax_attempts = 1\n");
     sandbox.run(&format!("enqueue -q {}", "fetch ".repeat(25))).ok();

@@ -96,6 +96,14 @@ fn with(line: &str, keys: &str) -> String {
 }
 
 #[test]
+fn a_line_that_waits_for_no_job_is_named_by_number() {
+    let sandbox = Sandbox::empty();
+    let lines = "{\"command\": \"true\"}\n{\"command\": \"true\", \"after\": [\"77\"]}\n";
+    let ran = sandbox.call("enqueue --batch -").stdin(lines).run().exits(66).prints("");
+    ran.says("nothing was enqueued: standard input line 2: there is no job 77 to wait for\n");
+}
+
+#[test]
 fn a_bad_line_is_named_by_number_and_nothing_is_enqueued() {
     let sandbox = Sandbox::new(JOBS);
     for (bad, said) in [

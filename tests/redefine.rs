@@ -145,6 +145,34 @@ fn what_cannot_be_redefined_is_left_and_named_and_the_rest_goes_on() {
 }
 
 #[test]
+fn an_alert_that_is_redefined_is_still_told_of_which_death() {
+    const ALERT: &str = "[jobs.j]\ncommand = 'echo why; exit 3'\nmax_attempts = 1\non_dead = 'alert'\n\
+         [jobs.alert]\ncommand = 'echo $RUNNER_DEAD_JOB_ID $RUNNER_DEAD_JOB_NAME $RUNNER_DEAD_OUTPUT; test -e mended'\nmax_attempts = 1\n";
+    let sandbox = Sandbox::new(ALERT);
+    sandbox.add("j");
+    sandbox.run("work --max-jobs 1 -q").exits(1);
+    sandbox.run("change alert --redefine").ok().prints("3\n");
+    sandbox.run("work --drain -q").exits(1);
+    sandbox.run("logs 3").ok().prints("1 j why\n");
+    sandbox.write("mended", "");
+    sandbox.run("retry 3 --redefine").ok().prints("4\n");
+    sandbox.drain();
+    sandbox.run("logs 4").ok().prints("1 j why\n");
+}
+
+#[test]
+fn an_id_that_the_call_itself_gives_out_is_not_taken_for_one_of_the_named() {
+    let sandbox = Sandbox::new("[jobs.j]\ncommand = 'true'\n");
+    sandbox.run("enqueue j --in 1h").ok().prints("1\n");
+    sandbox.run("change 1 2 --redefine").exits(66).prints("2\n").says("there is no job 2\n");
+    sandbox.run("cancel 2").ok();
+    sandbox.run("retry 2 3 --redefine").exits(66).prints("3\n").says("there is no job 3\n");
+    // In a list, a job that was replaced in its place is not called resolved.
+    let listed = sandbox.run("inspect jobs").ok().stdout;
+    assert!(listed.contains("replaced by job 2"), "{listed}");
+}
+
+#[test]
 fn without_a_sound_job_file_nothing_is_done() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("worse");

@@ -251,7 +251,7 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::CommitUnknown(_) => {
             (ExitStatus::IO, format!("look with {} before you do it again", runner("inspect", "")).into())
         }
-        StoreError::NoDependency(_) => {
+        StoreError::NoDependency { .. } => {
             (
                 ExitStatus::NOT_FOUND,
                 format!("{} lists the jobs that there are", runner("inspect", "jobs")).into(),

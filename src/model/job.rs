@@ -176,6 +176,12 @@ impl JobDefinition {
         self.env.contains_key(&Bytes::from("RUNNER_DEAD_JOB_ID"))
     }
 
+    /// Takes over what the alert that this one replaces was told of the job that died.
+    pub fn keep_told(&mut self, replaced: &Self) {
+        let told = replaced.env.iter().filter(|(name, _)| name.0.starts_with(b"RUNNER_DEAD_"));
+        self.env.extend(told.map(|(name, value)| (name.clone(), value.clone())));
+    }
+
     /// A definition with everything at its default.
     pub fn new(name: &str, command: Command, cwd: Bytes) -> Self {
         Self {

@@ -24,9 +24,26 @@ use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::status::{dependency_text, holds_back_text, limit_text, worker_trouble_text};
 
+/// Opens the database to act on jobs. Where there is none yet, no job is selected, which is no error unless one is named.
+fn open(global: &Global, is_job_named: bool, out: &Output) -> Result<Option<Store>> {
+    if is_job_named {
+        return locate::open_to_write(global).map(Some);
+    }
+    let store = locate::open_if_there(global)?;
+    match &store {
+        Some(store) => locate::warn_of_readers(global, store.file()),
+        None if out.quiet => {}
+        None => {
+            let file = locate::store_file(global)?;
+            warn(&format!("there is no database yet at {}", locate::display(file.path())));
+        }
+    }
+    Ok(store)
+}
+
 /// Cancels pending jobs, and asks running ones to end.
 pub fn cancel(global: &Global, args: &Unfinished, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open_to_write(global)?;
+    let Some(mut store) = open(global, !args.jobs.is_empty(), out)? else { return Ok(ExitStatus::SUCCESS) };
     if !args.jobs.is_empty() {
         return Selected::by_id(&store, &args.jobs, Named::Unfinished)?.run(
             &mut store,
@@ -57,7 +74,7 @@ const GAP: Duration = Duration::from_millis(3);
 
 /// Puts dead and cancelled jobs back, or replaces them.
 pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open_to_write(global)?;
+    let Some(mut store) = open(global, !args.which.dead, out)? else { return Ok(ExitStatus::SUCCESS) };
     let force = args.how.force;
     let selected = Selected::read(global, &store, &args.which, Named::Dead, false)?;
     let selected = Selected { latest: args.latest, ..selected };
@@ -85,8 +102,8 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
 
 /// Changes pending jobs where they stand, or puts new ones of the present definition in their places.
 pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open_to_write(global)?;
     let ChangeArgs { which, what, dry_run } = args;
+    let Some(mut store) = open(global, !which.jobs.is_empty(), out)? else { return Ok(ExitStatus::SUCCESS) };
     let selected = if which.jobs.is_empty() {
         Selected::unfinished(global, &store, &which.filter())?
     } else {
@@ -105,7 +122,7 @@ pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<Ex
 
 /// Marks dead letters as dealt with.
 pub fn resolve(global: &Global, args: &ResolveArgs, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open_to_write(global)?;
+    let Some(mut store) = open(global, !args.which.dead, out)? else { return Ok(ExitStatus::SUCCESS) };
     let act = Act::Resolve { note: args.note.as_deref() };
     let selected = Selected::read(global, &store, &args.which, Named::Dead, args.recovered)?;
     selected.run(&mut store, act, false, out)
@@ -129,6 +146,8 @@ struct Selected {
     ids: Vec<i64>,
     /// The jobs that exist among them, as they were before the act.
     jobs: BTreeMap<i64, JobRow>,
+    /// The ids that no job had before the act. A job that replaces another one may have such an id after it.
+    unknown: Vec<i64>,
     /// Selected by filters, so that nobody has named the jobs one by one.
     by_filter: bool,
     /// The act is for the newest of the jobs that do the same; the others are resolved.
@@ -180,8 +199,10 @@ impl Selected {
 
     fn by_id(store: &Store, jobs: &[JobRef], named: Named) -> Result<Self> {
         let now = clock::now();
-        let (ids, exit) = locate::job_ids(store, jobs, named, now)?;
-        Ok(Self { jobs: read_jobs(store, &ids, now)?, ids, exit, ..Self::default() })
+        let (mut ids, exit) = locate::job_ids(store, jobs, named, now)?;
+        let jobs = read_jobs(store, &ids, now)?;
+        let unknown = ids.extract_if(.., |id| !jobs.contains_key(id)).collect();
+        Ok(Self { ids, jobs, unknown, exit, ..Self::default() })
     }
 
     /// Acts on the jobs, and tells what came of it.
@@ -257,6 +278,7 @@ impl Selected {
             return Ok(self.exit);
         }
         let mut exit = self.exit;
+        refused.extend(self.unknown.iter().map(|id| (*id, Refusal::Unknown)));
         for (id, refusal) in refused {
             let unknown = refusal == Refusal::Unknown;
             let status = if unknown { ExitStatus::NOT_FOUND } else { ExitStatus::FAILED };

@@ -79,7 +79,8 @@ fn note_no_worker(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Resu
 /// whole call was rolled back and no job has that id.
 pub fn failure(store: &Store, plan: &Plan, error: StoreError) -> anyhow::Error {
     let (StoreError::KeyHeld { holder: owner, index, .. }
-    | StoreError::KeyOfOtherWork { first: owner, index, .. }) = &error
+    | StoreError::KeyOfOtherWork { first: owner, index, .. }
+    | StoreError::NoDependency { id: owner, index }) = &error
     else {
         return error.into();
     };

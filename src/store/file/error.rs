@@ -108,8 +108,12 @@ pub enum StoreError {
         index: usize,
     },
     /// A job to be enqueued depends on this one, which does not exist.
-    #[error("nothing was enqueued: there is no job {0} to wait for")]
-    NoDependency(i64),
+    #[error("there is no job {id} to wait for")]
+    NoDependency {
+        id: i64,
+        /// Which of the jobs to be enqueued depends on it, from 0.
+        index: usize,
+    },
     /// Another job file has applied a schedule of this name.
     #[error("nothing was applied: {file} has applied a schedule of the name {name:?}")]
     AppliedElsewhere { name: String, file: String },
@@ -153,7 +157,7 @@ impl StoreError {
                 | Self::Full(_)
                 | Self::KeyHeld { .. }
                 | Self::KeyOfOtherWork { .. }
-                | Self::NoDependency(_)
+                | Self::NoDependency { .. }
                 | Self::AppliedElsewhere { .. }
                 | Self::NeedsNewer { .. }
         )

@@ -1,26 +1,30 @@
 //! The entries about dead letters that nobody resolved, by name and error code.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, params, params_from_iter};
 
 use super::dead_groups::{self, DeadGroups, DeadJob, DeadJobs, DiedAlike};
 use super::dead_letters::{LAST_RUN, LAST_WORDS, last_words};
 use super::filter::Filter;
 use super::problem::{Dead, DeadLetters, Found, Problem, RetryObstacle, SameWork};
 use crate::store::file::error::Result;
-use crate::store::file::row::{maybe, one};
-use crate::store::write::definition;
+use crate::store::file::open::Tx;
+use crate::store::file::row::{all, maybe, one, value};
+use crate::store::write::{definition, stuck};
 use crate::text::Timestamp;
 
 /// For the newest deaths the last words are read; their output may be long.
 const MAX_LAST_WORDS: usize = 100;
 
+/// Of the dead letters that one run would do for, so many are asked whether other jobs wait for them.
+const MAX_OLDER: usize = 100;
+
 /// The number of labels that are named.
 const MAX_LABELS: usize = 3;
 
 /// The entries about dead letters, the newest death first.
-pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
+pub fn attention(tx: &Tx, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
     let DeadGroups { groups, others, has_more_expired } = dead_groups::read(tx, filter, now)?;
     let reader = Unresolved { tx, filter, names: tasks_of_names(&groups) };
     let mut list = Vec::new();
@@ -61,7 +65,7 @@ fn tasks_of_names(groups: &[DiedAlike]) -> HashMap<&str, Option<i64>> {
 }
 
 struct Unresolved<'a> {
-    tx: &'a Connection,
+    tx: &'a Tx<'a>,
     filter: &'a Filter,
     names: HashMap<&'a str, Option<i64>>,
 }
@@ -72,14 +76,24 @@ impl Unresolved<'_> {
         let LastRun { words, has_output } = last_run(self.tx, newest.id, with_words)?;
         let last_of_name = self.last_of_same_work(&group.name)?;
         let tasks = dead.newest_of_each_task();
-        let same_work = match last_of_name {
-            Some(_) => SameWork::AllOfName,
-            None if tasks.len() < dead.jobs.len() => SameWork::Some,
-            None => SameWork::None,
+        // Those that one run would do for.
+        let older = if let Some(last) = last_of_name {
+            self.older_of_name(&group.name, last)?
+        } else {
+            let tasks: HashSet<i64> = tasks.iter().map(|job| job.id).collect();
+            dead.jobs.iter().map(|job| job.id).filter(|id| !tasks.contains(id)).take(MAX_OLDER).collect()
         };
-        let to_run: Vec<i64> = match last_of_name {
-            Some(last) => vec![last],
-            None => tasks.iter().take(dead.ids().len()).map(|job| job.id).collect(),
+        let same_work = match last_of_name {
+            // Whoever waits for an older one goes on only if that one runs again.
+            _ if !stuck::behind(self.tx, &older, false, 1)?.is_empty() => SameWork::None,
+            Some(_) => SameWork::AllOfName,
+            None if older.is_empty() => SameWork::None,
+            None => SameWork::Some,
+        };
+        let to_run: Vec<i64> = match (last_of_name, same_work) {
+            (Some(last), SameWork::AllOfName) => vec![last],
+            (_, SameWork::Some) => tasks.iter().take(dead.ids().len()).map(|job| job.id).collect(),
+            _ => dead.ids(),
         };
         let problem = Problem::Dead(Dead {
             letters: self.letters(group, dead, newest)?,
@@ -118,6 +132,16 @@ impl Unresolved<'_> {
         let sql = "SELECT j.label, j.args_nul, j.needs_version, d.definition
                    FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.id = ?1";
         one(self.tx, sql, [job.id], |row| definition::shown_label(row, &definition::read(row, "definition")?))
+    }
+
+    /// The dead letters of this name, which all do the same, without the last one. Only the newest are read.
+    fn older_of_name(&self, name: &str, last: i64) -> Result<Vec<i64>> {
+        let sql = format!(
+            "SELECT id FROM jobs INDEXED BY jobs_unresolved
+             WHERE state = 'dead' AND resolved_at IS NULL AND name = ?1 AND id <> ?2
+             ORDER BY name DESC, label DESC, task_hash DESC, changed_at DESC LIMIT {MAX_OLDER}"
+        );
+        all(self.tx, &sql, params![name, last], value)
     }
 
     /// The last of several dead letters of this name that all do the same; none if they do not. The commands know no queue.

@@ -65,7 +65,7 @@ pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) 
             enqueued.push(Enqueued { index, id, created: false, scheduled_run });
             continue;
         }
-        let dependencies = dependency_edges(tx, job, &ids)?;
+        let dependencies = dependency_edges(tx, job, index, &ids)?;
         let definition = match definitions.entry(Arc::as_ptr(&job.definition)) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.definition)?),
@@ -142,15 +142,15 @@ fn is_known(tx: &Tx, job: &NewJob, index: usize) -> Result<bool> {
 }
 
 /// The dependencies of this job, each once. `ids` are the ids of the earlier jobs of the call.
-fn dependency_edges(tx: &Tx, job: &NewJob, ids: &[Option<i64>]) -> Result<Vec<Edge>> {
+fn dependency_edges(tx: &Tx, job: &NewJob, index: usize, ids: &[Option<i64>]) -> Result<Vec<Edge>> {
     let mut found: BTreeMap<i64, DependencyKind> = BTreeMap::new();
     for (dependency, kind) in &job.dependencies {
         let id = match *dependency {
             Dependency::Job(id) if expire_and_get_state(tx, id)?.is_none() => {
-                return Err(StoreError::NoDependency(id));
+                return Err(StoreError::NoDependency { id, index });
             }
             Dependency::Job(id) => id,
-            Dependency::InCall(index) => match ids[index] {
+            Dependency::InCall(earlier) => match ids[earlier] {
                 Some(id) => id,
                 None => continue,
             },

@@ -156,9 +156,10 @@ impl Advice<'_> {
                 let newest = newest_roots.first().map(|id| self.runner("retry", id));
                 (None, newest.map(|retry| Way::new(retry, "goes on with the newest")))
             }
-            Some(RetryObstacle::NeedsForce | RetryObstacle::HeldKey) => {
+            Some(RetryObstacle::NeedsForce) => (None, forced.as_ref().map(goes_on)),
+            Some(RetryObstacle::HeldKey) => {
                 let key = if is_one { "its key is free" } else { "their keys are free" };
-                (None, forced.map(|forced| Way::new(forced, &format!("goes on, if {key}"))))
+                (None, forced.map(|forced| Way::new(forced, &format!("goes on once {key}"))))
             }
         };
         let other = vec![other.unwrap_or_else(lists)];

@@ -303,11 +303,11 @@ recovered: besides these, 2 jobs died, the last TIME, and one that does the same
     -
 stuck: job 7 load, which is dead, holds back 1 job: 8 report; runner cancel 8 gives up
     runner retry 7
-stuck: job 7 load, which is dead, holds back 1 job: 8 report; runner retry 7 --force goes on, if its key is free
+stuck: job 7 load, which is dead, holds back 1 job: 8 report; runner retry 7 --force goes on
     runner cancel 8
 stuck: job 7 load, which is dead, holds back 30 jobs: 8 report, …; runner retry 7 --force goes on
     runner retry 7 --force
-stuck: job 7 load, which is dead, holds back 30 jobs: 8 report, …; runner retry 7 --force goes on, if its key is free
+stuck: job 7 load, which is dead, holds back 30 jobs: 8 report, …; runner retry 7 --force goes on once its key is free
     -
 stuck: job 7 load holds back 1 job: 8 report, though job 12 has done the same as job 7 load since; runner cancel 8 gives up
     runner retry 7

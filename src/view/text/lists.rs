@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::job::exit_text;
 use super::schedule::{ScheduleRow, next_firing_text, random_delay_text, times_text, until_text};
-use crate::model::{ErrorCode, decision_text};
+use crate::model::{ErrorCode, JobState, decision_text};
 use crate::place::{Place, runner};
 use crate::store::{
     self, AttemptRow, ChangedFile, FileChange, JobRow, Leftovers, Liveness, NameStats, QueueRow,
@@ -169,7 +169,11 @@ fn what_happened(job: &JobRow) -> String {
     let code = job.error_code.as_ref().or(job.last_error_code.as_ref()).map(ToString::to_string);
     let reason = job.dead_reason.map(|reason| reason.to_string());
     let message = job.last_message.as_deref().map(safe_line);
-    let resolved = job.resolved_at.map(|_| "resolved".to_owned());
+    let replaced = job.replaced_by.filter(|_| job.state != JobState::Dead);
+    let resolved = job.resolved_at.map(|_| match replaced {
+        Some(by) => format!("replaced by job {by}"),
+        None => "resolved".to_owned(),
+    });
     [resolved, code, message, reason].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

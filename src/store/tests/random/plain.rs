@@ -411,7 +411,7 @@ impl Plain {
             }
         }
         if let Some(gone) = after.keys().find(|id| !self.jobs.contains_key(id)) {
-            return Err(StoreError::NoDependency(*gone));
+            return Err(StoreError::NoDependency { id: *gone, index });
         }
         self.last_id += 1;
         let run_at = match (new.scheduled, new.run_at) {
