@@ -213,6 +213,17 @@ fn a_schedule_without_a_fresh_success() {
     says(&entry, "backup last succeeded ");
     settle_later(&sandbox, &entry);
     drop(worker);
+    // Where the file has no such job, nothing is offered that would fail.
+    sandbox.sql().run("UPDATE schedules SET last_success_at = last_success_at - 27 * 3600000");
+    for text in [Some("[jobs.other]\ncommand = 'true'\n"), None] {
+        match text {
+            Some(text) => sandbox.write("jobs.toml", text),
+            None => fs::remove_file(sandbox.path("jobs.toml")).expect("it is there"),
+        }
+        let entry = shown(&sandbox, "stale", true);
+        says(&entry, "it cannot be enqueued from ");
+        assert_eq!(entry["command"], Value::Null);
+    }
 }
 
 /// Runs the command of an entry, and waits until a worker has done the rest.

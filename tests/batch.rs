@@ -96,6 +96,12 @@ fn with(line: &str, keys: &str) -> String {
 }
 
 #[test]
+fn a_byte_order_mark_before_the_first_line_is_passed_over() {
+    let sandbox = Sandbox::empty();
+    sandbox.call("enqueue --batch -").stdin("\u{feff}{\"command\": \"true\"}\r\n").run().ok().prints("1\n");
+}
+
+#[test]
 fn a_line_that_waits_for_no_job_is_named_by_number() {
     let sandbox = Sandbox::empty();
     let lines = "{\"command\": \"true\"}\n{\"command\": \"true\", \"after\": [\"77\"]}\n";
@@ -171,14 +177,12 @@ fn a_bad_line_that_begins_like_the_line_before_is_reported() {
     let many_keys: Vec<_> = (0..30).map(|n| format!("\"k{n}\":{n}")).collect();
     let many_keys = format!("{{{}}}", many_keys.join(","));
     for (bad, said) in [
-        (
-            r#"{"name":"job","args":["\ud800"]}"#,
-            "unexpected end of hex escape at line 1 column 30; a JSON object",
-        ),
-        (r#"{"name":"job","priority":1e999}"#, "number out of range at line 1 column 30; a JSON object"),
+        (r#"{"name":"job","args":["\ud800"]}"#, "unexpected end of hex escape at column 30; a JSON object"),
+        (r#"{"name":"job","priority":1e999}"#, "number out of range at column 30; a JSON object"),
         (r#"{"name":"job","args":["a\u0000"]}"#, r#""args": it holds a NUL byte"#),
         (r#"{"name":"job","args":["x",1]}"#, "\"args\": invalid type: integer `1`, expected a string"),
         (r#"{"name":"job","args":["x"]} {}"#, "trailing characters"),
+        ("[]", "invalid type: sequence, expected a JSON object; a JSON object"),
         (r#"{"name\"job\"queue":"q","args":["x"]}"#, "unknown key"),
         (r#"{"name\u0000\"job\"\u0000queue":"q","args":["x"]}"#, "unknown key"),
         (&many_keys, "unknown key \"k"),

@@ -61,3 +61,12 @@ fn files_that_are_no_databases_of_ours() {
         ");
     });
 }
+
+#[test]
+fn a_damaged_name_is_found_before_a_command_is_started() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("--name one -- touch started");
+    sandbox.sql().run("DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET name = 'x y'");
+    sandbox.run("work --drain").exits(74);
+    assert!(!sandbox.path("started").exists());
+}

@@ -32,6 +32,22 @@ fn a_death_tells_whom_it_holds_back_and_a_wait_for_these_ends() {
 }
 
 #[test]
+fn a_retry_is_not_promised_while_another_job_holds_the_key() {
+    let sandbox = Sandbox::new(
+        "[jobs.one]\ncommand = 'exit 1'\nmax_attempts = 1\nunique_key = 'k'\n[jobs.two]\ncommand = 'true'\nafter = ['one']\n",
+    );
+    sandbox.run("enqueue two").ok();
+    sandbox.run("work --drain -q").exits(1);
+    sandbox.run("enqueue one --in 1h").ok().prints("3\n");
+    let ways = "runner retry 1 goes on once job 3, which holds its key, has ended, runner cancel 2 gives up";
+    sandbox.run("inspect 2").ok().shows(ways);
+    sandbox.run("retry 1").exits(1);
+    sandbox.run("cancel 3").ok();
+    sandbox.run("inspect 2").ok().shows("dead: runner retry 1 goes on, runner cancel 2 gives up");
+    sandbox.run("retry 1").ok();
+}
+
+#[test]
 fn what_is_stuck_is_a_note_once_a_later_night_of_the_chain_went_well() {
     let sandbox = Sandbox::new(CHAIN);
     sandbox.write("broken", "");

@@ -57,6 +57,8 @@ fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> 
     };
     let mut bad = BadLines::default();
     let mut done = 0;
+    // Editors of Windows begin a file with a byte order mark.
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         bar.set(done as u64, bytes.len() as u64);
         done += line.len() + 1;
@@ -104,6 +106,11 @@ impl BadLines {
     }
 }
 
+/// What is wrong, without the number of the line, which is always 1, and without a column where there is none.
+fn of_line(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column 0", "").replace(" at line 1 column", " at column")
+}
+
 struct Batch<'a> {
     planner: Planner<'a>,
     /// The options of the command line.
@@ -118,7 +125,7 @@ impl Batch<'_> {
     fn add(&mut self, line: &[u8]) -> Result<usize> {
         let invalid = |message: String| CliError::new(ExitStatus::DATA, message);
         let Line { keys, twice } = serde_json::from_slice(line)
-            .map_err(|error| invalid(format!("{error}; a JSON object is expected")))?;
+            .map_err(|error| invalid(format!("{}; a JSON object is expected", of_line(&error))))?;
         if let Some(key) = twice {
             bail!(invalid(format!("the key {key:?} is given twice")));
         }

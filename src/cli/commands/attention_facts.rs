@@ -124,6 +124,13 @@ pub(super) fn changed_files(
         let file = named_file::read(at).map(|text| JobFile::parse(at, &text));
         let declared = if let Ok(Ok(file)) = &file { file.queues.clone() } else { BTreeMap::new() };
         let queues = store.limits_that_differ(path, &declared)?;
+        let undeclared = match &file {
+            Ok(Ok(file)) => {
+                let names = all(&rows).into_iter();
+                names.filter(|name| file.job(name).is_none()).collect()
+            }
+            _ => all(&rows),
+        };
         let (change, names) = match file {
             Ok(Ok(file)) => {
                 let edited = differing(&file, &rows, schedules);
@@ -141,7 +148,7 @@ pub(super) fn changed_files(
             Ok(Err(_)) | Err(NoText::Unreadable) => (FileChange::Unusable, all(&rows)),
         };
         if !names.is_empty() || !queues.is_empty() {
-            changed.push(ChangedFile { path: path.to_owned(), change, schedules: names, queues });
+            changed.push(ChangedFile { path: path.to_owned(), change, schedules: names, undeclared, queues });
         }
     }
     Ok(changed)

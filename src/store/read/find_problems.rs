@@ -60,6 +60,8 @@ pub struct ChangedFile {
     pub change: FileChange,
     /// The schedules that differ, or all schedules of a file that cannot be read.
     pub schedules: Vec<String>,
+    /// The schedules whose jobs cannot be enqueued from it now.
+    pub undeclared: Vec<String>,
     /// The queues with other limits.
     pub queues: Vec<String>,
 }
@@ -392,6 +394,7 @@ impl AttentionQuery<'_> {
             applied_at: row.applied_at,
             within,
             unfinished: unfinished.first().copied(),
+            is_declared: !self.seen.files.iter().any(|file| file.undeclared.iter().any(|it| it == name)),
         };
         Ok(Some(problem.alarm().about(unfinished)))
     }

@@ -87,6 +87,8 @@ pub enum Problem {
         applied_at: Timestamp,
         within: Millis,
         unfinished: Option<i64>,
+        /// The file still declares the job.
+        is_declared: bool,
     },
     /// A file or folder that a schedule needs is missing.
     CannotStart {

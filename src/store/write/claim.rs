@@ -130,8 +130,9 @@ fn mark_running(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result
 
 /// Everything that the next attempt of this job needs.
 fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64) -> Result<Claim> {
+    // The name is read here, too, so that a damaged one is found before the command is started, and not at its end.
     let sql =
-        "SELECT j.definition_id, j.queue, j.args_nul, j.label, j.attempts, j.attempts_used, j.expires_at, i.stdin, a.error_code,
+        "SELECT j.definition_id, j.name, j.queue, j.args_nul, j.label, j.attempts, j.attempts_used, j.expires_at, i.stdin, a.error_code,
                 w.mark, w.version, j.scheduled_for, j.scheduled_offset
          FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
          LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts

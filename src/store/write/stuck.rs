@@ -40,14 +40,20 @@ pub struct DependencyState {
     pub retryable: bool,
     /// The queue of a pending job, if it is paused.
     pub paused_queue: Option<String>,
+    /// The unfinished job that holds the unique key of one that has ended, which cannot be retried until then.
+    pub key_holder: Option<i64>,
 }
 
 impl DependencyState {
     /// Reads the columns of [`STATE`]; none if there is no such job.
     fn read(row: &Row<'_>) -> Result<Option<Self>> {
         let name: Option<String> = row.get("name")?;
-        let read =
-            |name| Ok(from_row!(row, Self { name: name, label, state, resolved, retryable, paused_queue }));
+        let read = |name| {
+            Ok(from_row!(
+                row,
+                Self { name: name, label, state, resolved, retryable, paused_queue, key_holder }
+            ))
+        };
         name.map(read).transpose()
     }
 }
@@ -55,7 +61,9 @@ impl DependencyState {
 /// The columns that [`DependencyState::read`] takes, of a job `j` with its definition `f`, as they are at `?2`.
 const STATE: &str = "j.name, j.label, iif(j.state = 'pending' AND j.expires_at <= ?2, 'dead', j.state) AS state,
                      j.resolved_at IS NOT NULL AS resolved, f.definition ->> '$.policy.retryable' AS retryable,
-                     (SELECT name FROM queues WHERE name = j.queue AND paused AND j.state = 'pending') AS paused_queue";
+                     (SELECT name FROM queues WHERE name = j.queue AND paused AND j.state = 'pending') AS paused_queue,
+                     (SELECT id FROM jobs AS h WHERE h.unique_key = j.unique_key AND h.unique_key IS NOT NULL
+                      AND h.state IN ('pending', 'running') AND h.id <> j.id) AS key_holder";
 
 /// Whether the job `w` waits or may start at `?2`. Where `?2` is null here and below, an expiry counts once it is recorded.
 pub const IS_PENDING: &str = "w.state = 'pending' AND coalesce(w.expires_at > ?2, 1)";

@@ -173,7 +173,7 @@ impl Advice<'_> {
                 );
                 (message, Some(self.runner("cancel", holder)))
             }
-            Problem::Stale { name, file, last_success, applied_at, within, unfinished } => {
+            Problem::Stale { name, file, last_success, applied_at, within, unfinished, is_declared } => {
                 let last = match last_success {
                     Some(at) if *at > self.now => {
                         format!("last succeeded at {}, by a clock that was ahead", local_time(*at))
@@ -184,6 +184,9 @@ impl Advice<'_> {
                 let who = if self.is_below_name { String::new() } else { format!("{name} ") };
                 let message = format!("{who}{last}, and should at least every {}", human_duration(*within));
                 match unfinished {
+                    None if !is_declared => {
+                        (format!("{message}; it cannot be enqueued from {file} now"), None)
+                    }
                     None => {
                         let enqueue = self.place.with_file(file).runner("enqueue", name);
                         (message, Some(enqueue))

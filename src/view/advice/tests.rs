@@ -110,13 +110,14 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
     };
     let running = Some(LongestRunning { id: 4, name: "slow".to_owned(), since: NOW });
     let unserved = |why| Problem::NoWorker { queue: queue.clone(), due: 1, oldest: NOW, why };
-    let stale = |last_success, unfinished| Problem::Stale {
+    let stale = |last_success, unfinished, is_declared| Problem::Stale {
         name: "nightly".to_owned(),
         file: file.clone(),
         last_success,
         applied_at: NOW,
         within: Millis::from_secs(3_600),
         unfinished,
+        is_declared,
     };
     let countless = Count { counted: 10_000, is_more: true };
     let many = Dead {
@@ -211,8 +212,9 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
             },
             vec![2],
         ),
-        (stale(None, None), vec![]),
-        (stale(Some(NOW), Some(5)), vec![5]),
+        (stale(None, None, true), vec![]),
+        (stale(None, None, false), vec![]),
+        (stale(Some(NOW), Some(5), true), vec![5]),
         (unserved(NoWorker::NoneRuns), vec![1]),
         (unserved(NoWorker::Suspended(77)), vec![1]),
         (unserved(NoWorker::Stopping), vec![1]),
@@ -353,6 +355,8 @@ skipping: schedule nightly was skipped 3 times in a row: its key is held by job 
     runner cancel 2
 stale: nightly has not succeeded since it was applied TIME, and should at least every 1h
     runner enqueue --file '/etc/a b.toml' nightly
+stale: nightly has not succeeded since it was applied TIME, and should at least every 1h; it cannot be enqueued from /etc/a b.toml now
+    -
 stale: nightly last succeeded TIME, and should at least every 1h; job 5 is unfinished; runner inspect 5 says more
     -
 no_worker: 1 due job of queue net has waited since TIME: no worker is running for queue net

@@ -101,7 +101,10 @@ const MAX_NAMED: usize = 10;
 pub fn dependency_text(job: &JobRow) -> String {
     let Some(named) = dependencies_text(job) else { return "waits for other jobs".to_owned() };
     let id = job.id;
-    let mut ways: Vec<_> = retry_text(job).map(|retry| format!("{retry} goes on")).into_iter().collect();
+    let holder = job.waits_for.iter().find_map(|unmet| unmet.job.as_ref()?.key_holder);
+    let when = holder.map(|id| format!(" once job {id}, which holds its key, has ended")).unwrap_or_default();
+    let mut ways: Vec<_> =
+        retry_text(job).map(|retry| format!("{retry} goes on{when}")).into_iter().collect();
     ways.extend(
         job.paused_queues().iter().map(|queue| format!("{} opens queue {queue}", runner("resume", queue))),
     );
