@@ -161,6 +161,9 @@ fn times_are_local_with_their_zone_also_when_clocks_change() {
         "<span style=\"left:62.5%\">04:00<",
     ];
     assert_order(&shown, &period);
+    // In the table, too, one of the two stands beside the times of which it is not the zone of the page.
+    let is_told = |zone: &&str| shown.contains(&format!("<span class=\"at\">{zone}</span></td>"));
+    assert_eq!(["UTC+01:00", "UTC+02:00"].iter().filter(|zone| is_told(zone)).count(), 1, "{shown}");
     page(&sandbox, &format!("--utc {NIGHT}")).shows("Sat 2025-10-25 12:00").shows("left:50.0%\">Sun 26<");
 }
 

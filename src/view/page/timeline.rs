@@ -8,11 +8,11 @@ use maud::{Markup, html};
 
 use super::axis::{Axis, UNITS};
 use super::bars::{self, AttemptSpan, HEIGHT, Kind, Paths, TimelineBar};
-use super::words::{MAX_NAMES, MAX_OPEN, command, job_text, more, names_text, span};
+use super::words::{MAX_NAMES, MAX_OPEN, command, job_text, more, names_text, span, zone};
 use super::worst::Worst;
 use crate::place::runner;
 use crate::store::{Stage, TimelineAttempt};
-use crate::text::{Timestamp, counted, local_time};
+use crate::text::{Timestamp, counted, local_offset, local_time};
 
 /// The widths that a cell of the axis may have. The first one with so few bars is taken, else the last one, because that limits
 /// the size of the page.
@@ -90,7 +90,7 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
         }
         (more(left_out, "more name", &runner("inspect", "stats")))
         (only_succeeded(&folded))
-        (facts(&all_attempts, jobs > MAX_JOBS))
+        (facts(&all_attempts, jobs > MAX_JOBS, now))
     }
 }
 
@@ -294,9 +294,17 @@ fn began(attempt: &TimelineAttempt) -> Option<Timestamp> {
     attempt.started_at.or(attempt.finished_at)
 }
 
+/// A local time to the second, with its zone where that is not the one of the page.
+fn to_the_second(at: Timestamp, page: Timestamp) -> Markup {
+    html! {
+        @for part in local_time(at).split(' ') { span.at { (part) } " " }
+        @if local_offset(at) != local_offset(page) { span.at { (zone(at)) } }
+    }
+}
+
 /// The facts of the picture as a table: failures before others, the newest first, as many as there is
 /// room for.
-fn facts(all: &[&TimelineAttempt], is_folded: bool) -> Markup {
+fn facts(all: &[&TimelineAttempt], is_folded: bool, now: Timestamp) -> Markup {
     let mut shown: Vec<_> =
         all.iter().copied().filter(|attempt| !is_folded || kind(attempt) == Kind::Failed).collect();
     shown.sort_by_key(|attempt| Reverse((kind(attempt) == Kind::Failed, began(attempt))));
@@ -313,7 +321,7 @@ fn facts(all: &[&TimelineAttempt], is_folded: bool) -> Markup {
                         tr {
                             th scope="row" { (attempt.job_id) "." (attempt.number) }
                             td { (job_text(&attempt.name)) }
-                            td { @for part in began(attempt).map(local_time).unwrap_or_default().split(' ') { span.at { (part) } " " } }
+                            td { @if let Some(at) = began(attempt) { (to_the_second(at, now)) } }
                             td class=[(kind(attempt) == Kind::Failed).then_some("bad")] {
                                 (outcome(attempt)) @if attempt.duration.is_some() { " " span.at { "after " (span(attempt.duration)) } }
                             }
