@@ -1,5 +1,5 @@
 //! The database and the job file that a call names. Commands that people are told to type name them, too, because without these
-//! options they would act on others. So does the user of a worker, whom root has to name.
+//! options they would act on others. Root has to name the user of a worker, too.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::text::{option, path_option};
 pub struct Place {
     db: Option<String>,
     file: Option<String>,
-    /// The caller is root, and no user has become root by sudo.
-    by_root_itself: bool,
+    /// The caller is root itself, and no user who became root by sudo.
+    is_of_root: bool,
 }
 
 /// The place of this call. It is set once, because commands to type are named everywhere.
@@ -23,13 +23,13 @@ impl Place {
     /// None stands for an option that was not given.
     pub fn new(db: Option<&Path>, file: Option<&Path>) -> Self {
         let [db, file] = [("--db", db), ("--file", file)].map(|(name, path)| Some(path_option(name, path?)));
-        Self { db, file, by_root_itself: false }
+        Self { db, file, is_of_root: false }
     }
 
-    /// The same place, named by root itself or by somebody else.
+    /// The same place, as root itself names it or not.
     #[must_use]
-    pub fn named_by_root_itself(self, by_root_itself: bool) -> Self {
-        Self { by_root_itself, ..self }
+    pub fn of_root(self, is_of_root: bool) -> Self {
+        Self { is_of_root, ..self }
     }
 
     /// The place that this call acts on.
@@ -62,9 +62,9 @@ impl Place {
         words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The command that keeps a worker for the caller's jobs running. It refuses to guess whether root means itself.
+    /// The command that keeps a worker for the caller's jobs running. Root has to say that it means itself.
     pub fn service_install(&self) -> String {
-        self.runner("service install", if self.by_root_itself { "--user root" } else { "" })
+        self.runner("service install", if self.is_of_root { "--user root" } else { "" })
     }
 }
 

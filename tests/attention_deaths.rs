@@ -75,6 +75,33 @@ fn one_run_does_not_do_for_a_job_that_another_one_waits_for() {
 }
 
 #[test]
+fn where_two_cannot_run_beside_each_other_the_newest_runs_again() {
+    let sandbox = Sandbox::new(
+        "[jobs.a]\ncommand = 'exit 1'\nmax_attempts = 1\nunique_key = 'k'\n[jobs.b]\ncommand = 'true'\nafter = ['a']\n",
+    );
+    for _ in 0..2 {
+        sandbox.run("enqueue b").ok();
+        sandbox.run("work --drain -q").exits(1);
+    }
+    assert_eq!(shown(&sandbox, "dead", true)["command"], "runner retry --dead --name a --latest");
+}
+
+#[test]
+fn of_those_that_wait_only_those_behind_the_same_label_count() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'exit 1'\nmax_attempts = 1\n");
+    for label in ["eu", "eu", "us"] {
+        sandbox.add(&format!("a --label {label}"));
+    }
+    sandbox.add("--after 3 -- true");
+    sandbox.run("work --drain -q").exits(1);
+    let page = || page_text(&sandbox.run("inspect --html --label eu").ok().stdout);
+    assert!(page().contains("<code>runner retry --dead --name a --label eu --latest<"), "{}", page());
+    sandbox.add("--after 1 -- true");
+    assert!(page().contains("<code>runner retry 1 2<"), "{}", page());
+    sandbox.run("inspect dead").ok().shows("replay  runner retry --dead --error-code EXIT_1\n");
+}
+
+#[test]
 fn a_command_for_many_takes_none_along_that_recovered() {
     let sandbox = Sandbox::new("[jobs.lab]\ncommand = 'test -e mended'\nmax_attempts = 1\n");
     for label in 1..=25 {

@@ -47,6 +47,11 @@ fn a_time_that_was_due_and_did_not_run_looks_unlike_a_day_without_one() {
     assert!(cells("backup")[4].ends_with(": 1 cancelled"), "{:?}", cells("backup"));
     assert!(sandbox.run("inspect --html").ok().stdout.contains("path class=\"i\""));
     // Where jobs were removed, nothing is said of the days before those that are left.
+    let stuck = sandbox.add("backup --in 1h");
+    sql.run(&format!("UPDATE jobs SET scheduled_for = {earlier}, scheduled_offset = 0 WHERE id = {stuck}"));
+    sandbox.run("prune --older-than 0s").ok();
+    assert!(cells("backup")[5].ends_with(": none"), "{:?}", cells("backup"));
+    sandbox.run(&format!("cancel {stuck}")).ok();
     sandbox.run("prune --older-than 0s").ok();
     assert!(cells("backup").iter().all(|cell| cell.ends_with(": none")), "{:?}", cells("backup"));
 }

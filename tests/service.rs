@@ -278,7 +278,10 @@ fn a_worker_of_another_database_is_not_taken_for_that_of_this_one() {
 
 #[test]
 fn what_a_crontab_that_refuses_says_is_told() {
-    let machine = Machine::new(&[("crontab", "echo you are not allowed to use this program >&2; exit 1\n")]);
+    let machine = Machine::new(&[(
+        "crontab",
+        "echo you are not allowed to use this program >&2; echo See the manual >&2; exit 1\n",
+    )]);
     machine
         .run("service install")
         .exits(77)

@@ -64,7 +64,7 @@ fn place_named_by(args: &[OsString]) -> Place {
     };
     let given = |path: &PathBuf| path != Path::new("");
     let (db, file) = (db.filter(given).map(resolved), file.filter(given).map(absolute));
-    Place::new(db.as_deref(), file.as_deref()).named_by_root_itself(accounts::is_root_itself())
+    Place::new(db.as_deref(), file.as_deref()).of_root(accounts::is_root_itself())
 }
 
 /// Makes a write beyond `ulimit -f` fail with EFBIG: SIGXFSZ would end the program. The signal gets a handler and is

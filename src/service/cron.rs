@@ -43,7 +43,9 @@ impl Crontab {
     /// What `crontab` says where it does not let the caller see it.
     pub fn refusal(owner: &Owner) -> Option<String> {
         let output = ask::command(&call(&user_options(owner), "-l")).output().ok().filter(is_refused)?;
-        ask::last_line(&String::from_utf8_lossy(&output.stderr))
+        // After the reason comes a line that names the manual.
+        let said = String::from_utf8_lossy(&output.stderr);
+        said.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
     }
 
     /// The file to which the worker writes what it says.
@@ -73,14 +75,18 @@ impl Crontab {
 
     /// Whether a line starts a worker, ours or one that somebody wrote.
     pub fn starts_a_worker(&self) -> bool {
-        let mut lines = self.text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
-        lines.any(|line| line.contains("runner") && line.contains(" work "))
+        self.lines_of_workers().next().is_some()
     }
 
-    /// Whether our line names this database, if there is one.
+    fn lines_of_workers(&self) -> impl Iterator<Item = &str> {
+        let lines = self.text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
+        lines.filter(|line| line.contains("runner") && line.contains(" work "))
+    }
+
+    /// Whether a line starts a worker of this database: ours if it names it, and any that somebody else wrote.
     pub fn serves(&self, db: &str) -> bool {
         let named = cron_text(&format!(" {} ", option("--db", db)));
-        self.own_line().is_none_or(|line| line.contains(&named))
+        self.lines_of_workers().any(|line| !line.ends_with(MARK) || line.contains(&named))
     }
 
     pub fn trouble(&self) -> Option<String> {
@@ -209,7 +215,8 @@ mod tests {
             );
             assert_eq!(crontab(with_line).install(&wanted), []);
             assert!(crontab(with_line).serves(&wanted.db) && !crontab(with_line).serves("/home/me/it"));
-            assert!(crontab(text).serves(&wanted.db));
+            let by_hand = format!("{with_line}0 3 * * * runner work --db /by/hand.db --drain\n");
+            assert!(crontab(&by_hand).serves("/by/hand.db"));
             assert_eq!(after(&crontab(with_line).remove()), text);
             assert_eq!(crontab(text).remove(), []);
             let moved = Wanted { db: "/other.db".to_owned(), ..wanted.clone() };

@@ -70,7 +70,7 @@ impl Service {
         }
     }
 
-    /// Whether the worker that it starts is one of this database. What somebody else wrote is taken for that.
+    /// Whether a worker that it starts is one of this database. What somebody else wrote is taken for that.
     pub fn serves(&self, db: &str) -> bool {
         match self {
             Self::Unit(unit) => unit.serves(db),

@@ -124,14 +124,7 @@ pub(super) fn changed_files(
         let file = named_file::read(at).map(|text| JobFile::parse(at, &text));
         let declared = if let Ok(Ok(file)) = &file { file.queues.clone() } else { BTreeMap::new() };
         let queues = store.limits_that_differ(path, &declared)?;
-        let undeclared = match &file {
-            Ok(Ok(file)) => {
-                let names = all(&rows).into_iter();
-                names.filter(|name| file.job(name).is_none()).collect()
-            }
-            _ => all(&rows),
-        };
-        let (change, names) = match file {
+        let (change, names, undeclared) = match file {
             Ok(Ok(file)) => {
                 let edited = differing(&file, &rows, schedules);
                 let moved = apply::moved(&rows, &machine, now);
@@ -141,11 +134,12 @@ pub(super) fn changed_files(
                     (false, false) => FileChange::EditedAndZone(machine.clone()),
                 };
                 let names: BTreeSet<String> = moved.into_iter().map(str::to_owned).chain(edited).collect();
-                (change, names.into_iter().collect())
+                let undeclared = all(&rows).into_iter().filter(|name| file.job(name).is_none()).collect();
+                (change, names.into_iter().collect(), undeclared)
             }
-            Err(NoText::Gone) => (FileChange::Gone, all(&rows)),
-            Err(NoText::NotRead(why)) => (FileChange::NotRead(why), all(&rows)),
-            Ok(Err(_)) | Err(NoText::Unreadable) => (FileChange::Unusable, all(&rows)),
+            Err(NoText::Gone) => (FileChange::Gone, all(&rows), all(&rows)),
+            Err(NoText::NotRead(why)) => (FileChange::NotRead(why), all(&rows), Vec::new()),
+            Ok(Err(_)) | Err(NoText::Unreadable) => (FileChange::Unusable, all(&rows), all(&rows)),
         };
         if !names.is_empty() || !queues.is_empty() {
             changed.push(ChangedFile { path: path.to_owned(), change, schedules: names, undeclared, queues });

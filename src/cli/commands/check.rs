@@ -52,10 +52,12 @@ fn check_file(global: &Global, path: Option<&Path>, out: &mut Output) -> Result<
         let store = locate::open_if_there(global).ok().flatten();
         let mut applied = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
         // A pipe has no path by which the database could know it.
-        let path = apply::canonical(&file.path).unwrap_or_default();
-        applied.retain(|row| row.file == path);
+        let path = apply::canonical(&file.path).ok();
+        applied.retain(|row| Some(&row.file) == path.as_ref());
         show(out, &file, &Schedules { declared, applied: &applied, now });
-        if let Some(store) = store.filter(|store| store.applied_files().is_ok_and(|it| it.contains(&path))) {
+        if let (Some(store), Some(path)) = (store, path)
+            && store.applied_files().is_ok_and(|applied| applied.contains(&path))
+        {
             show_unapplied(store, &path, out, &file, &applied, now);
         }
     }

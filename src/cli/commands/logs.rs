@@ -52,11 +52,7 @@ fn find(store: &Store, (id, attempt): Which) -> Result<JobRow> {
     let last = job.last_attempt();
     if let Some(number) = attempt.filter(|number| *number > last) {
         bail!(CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}")).hint(
-            if last == 0 {
-                "it has not started yet".to_owned()
-            } else {
-                format!("its attempts go up to {last}")
-            }
+            if last == 0 { "it has not started".to_owned() } else { format!("its attempts go up to {last}") }
         ));
     }
     Ok(job)

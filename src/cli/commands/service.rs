@@ -131,7 +131,7 @@ fn install(
     if let Service::Crontab(crontab) = service {
         check_log(crontab.log(), owner)?;
     }
-    if !service.serves(&wanted.db) {
+    if service.is_installed() && !service.serves(&wanted.db) && !out.quiet {
         warn(&format!(
             "{} starts the worker of another database; that of this one takes its place",
             how(service)
@@ -181,6 +181,15 @@ fn remove(global: &Global, owner: &Owner, dry_run: bool, out: &mut Output) -> Re
 /// The command that shows what starts this user's worker.
 fn shown_by(owner: &Owner) -> String {
     runner("service", if is_caller(owner) { String::new() } else { option("--user", &owner.account.name) })
+}
+
+/// The command that installs this user's worker.
+fn installed_by(owner: &Owner) -> String {
+    if is_caller(owner) {
+        Place::of_this_call().service_install()
+    } else {
+        runner("service install", option("--user", &owner.account.name))
+    }
 }
 
 /// Shows each step, and takes it unless this is a dry run.
@@ -301,7 +310,7 @@ fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> 
                 Some(other) => {
                     format!("nothing for this database; {} starts the worker of another one", how(other))
                 }
-                None => format!("nothing; {} keeps one running", Place::of_this_call().service_install()),
+                None => format!("nothing; {} keeps one running", installed_by(owner)),
             },
         };
         out.fact("starter", &started);

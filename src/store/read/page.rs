@@ -10,7 +10,7 @@ use super::filter::{Filter, StateFilter};
 use crate::model::{JobState, Phase};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
-use crate::store::file::row::{all, each, maybe, one, value};
+use crate::store::file::row::{all, each, find, maybe, one, value};
 use crate::store::write::definition;
 use crate::text::Timestamp;
 
@@ -149,39 +149,41 @@ impl Store {
         &self,
         names: &[&str],
         days: &[Timestamp],
+        now: Timestamp,
     ) -> Result<BTreeMap<String, ScheduledDays>> {
         let none = ScheduledDays { days: vec![DayCounts::default(); days.len()], known_since: None };
         let mut found: BTreeMap<String, ScheduledDays> = BTreeMap::new();
-        // Of a job that was replaced by another the other one counts, which is for the same time.
-        let of_days =
-            "scheduled_for >= ?1 AND replaced_by IS NULL AND name IN (SELECT value FROM json_each(?2))";
-        let by_index = [
-            (
-                "jobs_finished",
-                "(state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1",
-            ),
-            ("jobs_claimable", "state = 'pending' AND unmet_dependencies = 0"),
-            ("jobs_blocked", "state = 'pending' AND unmet_dependencies > 0"),
-            ("jobs_running", "state = 'running'"),
-        ];
-        let sql = by_index
-            .map(|(index, of_index)| {
-                format!("SELECT name, state, scheduled_for FROM jobs INDEXED BY {index} WHERE {of_index} AND {of_days}")
-            })
-            .join(" UNION ALL ");
-        let names = serde_json::json!(names).to_string();
+        let begin = days.first().copied().unwrap_or(now);
+        // From the newest job of the name back. Of a job that was replaced by another the other one counts, which is for the same time.
+        let sql = "SELECT iif(state = 'pending' AND expires_at <= ?2, 'dead', state) AS state, scheduled_for, enqueued_at,
+                          replaced_by IS NOT NULL AS is_replaced
+                   FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC";
+        // The first job of the days that `prune` would remove: earlier ones may have been removed.
         let mut first: BTreeMap<String, Timestamp> = BTreeMap::new();
         self.autocommit(|tx| {
-            each(tx, &sql, params![days.first(), names], |row| {
-                let (name, at): (String, Timestamp) = (row.get("name")?, row.get("scheduled_for")?);
-                let earliest = first.entry(name.clone()).or_insert(at);
-                *earliest = at.min(*earliest);
-                let day = days.partition_point(|begin| *begin <= at).saturating_sub(1);
-                if let Some(counts) = found.entry(name).or_insert_with(|| none.clone()).days.get_mut(day) {
-                    counts.add(row.get("state")?);
-                }
-                Ok(())
-            })?;
+            for name in names {
+                let mut counts = none.clone();
+                find(tx, sql, params![name, now], |row| {
+                    if row.get::<_, Timestamp>("enqueued_at")? < begin {
+                        return Ok(Some(()));
+                    }
+                    let at: Option<Timestamp> = row.get("scheduled_for")?;
+                    let Some(at) = at.filter(|at| *at >= begin) else { return Ok(None) };
+                    let state: JobState = row.get("state")?;
+                    if row.get("is_replaced")? {
+                        return Ok(None);
+                    }
+                    if matches!(state, JobState::Succeeded | JobState::Cancelled) {
+                        let earliest = first.entry((*name).to_owned()).or_insert(at);
+                        *earliest = at.min(*earliest);
+                    }
+                    let day = days.partition_point(|begin| *begin <= at).saturating_sub(1);
+                    counts.days[day].add(state);
+                    Ok(None)
+                })?;
+                found.insert((*name).to_owned(), counts);
+            }
+            let names = serde_json::json!(names).to_string();
             let removed =
                 "SELECT DISTINCT name FROM removed_attempts WHERE name IN (SELECT value FROM json_each(?1))";
             each(tx, removed, [&names], |row| {

@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
 use super::dead_groups::{self, DeadGroups, DeadJob, DeadJobs, DiedAlike};
 use super::dead_letters::{LAST_RUN, LAST_WORDS, last_words};
 use super::filter::Filter;
 use super::problem::{Dead, DeadLetters, Found, Problem, RetryObstacle, SameWork};
+use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
 use crate::store::file::row::{all, maybe, one, value};
@@ -17,7 +18,7 @@ use crate::text::Timestamp;
 /// For the newest deaths the last words are read; their output may be long.
 const MAX_LAST_WORDS: usize = 100;
 
-/// Of the dead letters that one run would do for, so many are asked whether other jobs wait for them.
+/// Of the dead letters that one run would do for, only the newest are asked whether other jobs wait for them, so many of each name.
 const MAX_OLDER: usize = 100;
 
 /// The number of labels that are named.
@@ -74,37 +75,40 @@ impl Unresolved<'_> {
     fn dead(&self, group: &DiedAlike, newest: &DeadJob, with_words: bool) -> Result<Found> {
         let dead = &group.dead;
         let LastRun { words, has_output } = last_run(self.tx, newest.id, with_words)?;
-        let last_of_name = self.last_of_same_work(&group.name)?;
-        let tasks = dead.newest_of_each_task();
-        // Those that one run would do for.
-        let older = if let Some(last) = last_of_name {
-            self.older_of_name(&group.name, last)?
-        } else {
-            let tasks: HashSet<i64> = tasks.iter().map(|job| job.id).collect();
-            dead.jobs.iter().map(|job| job.id).filter(|id| !tasks.contains(id)).take(MAX_OLDER).collect()
-        };
-        let same_work = match last_of_name {
-            // Whoever waits for an older one goes on only if that one runs again.
-            _ if !stuck::behind(self.tx, &older, false, 1)?.is_empty() => SameWork::None,
-            Some(_) => SameWork::AllOfName,
-            None if older.is_empty() => SameWork::None,
-            None => SameWork::Some,
-        };
-        let to_run: Vec<i64> = match (last_of_name, same_work) {
-            (Some(last), SameWork::AllOfName) => vec![last],
-            (_, SameWork::Some) => tasks.iter().take(dead.ids().len()).map(|job| job.id).collect(),
-            _ => dead.ids(),
-        };
+        let (same_work, obstacle) = self.one_run_for(group)?;
         let problem = Problem::Dead(Dead {
             letters: self.letters(group, dead, newest)?,
             newest: newest.id,
             words,
             has_output,
             same_work,
-            obstacle: retry_obstacle(self.tx, &to_run)?,
+            obstacle,
             has_recovered: !group.recovered.jobs.is_empty(),
         });
         Ok(problem.alarm().about(dead.ids()))
+    }
+
+    /// Which of these dead letters one run would do for, and why `retry` would not take those that are to run again then.
+    fn one_run_for(&self, group: &DiedAlike) -> Result<(SameWork, Option<RetryObstacle>)> {
+        let dead = &group.dead;
+        let (same_work, to_run, older) = if let Some(last) = self.last_of_same_work(&group.name)? {
+            (SameWork::AllOfName, vec![last], self.older_of_name(&group.name, last)?)
+        } else {
+            let newest: Vec<i64> = dead.newest_of_each_task().iter().map(|job| job.id).collect();
+            let known: HashSet<&i64> = newest.iter().collect();
+            let older = dead.jobs.iter().map(|job| job.id).filter(|id| !known.contains(id));
+            let older: Vec<i64> = older.take(MAX_OLDER).collect();
+            let same_work = if older.is_empty() { SameWork::None } else { SameWork::Some };
+            (same_work, newest.into_iter().take(Attention::MAX_JOBS).collect(), older)
+        };
+        // Whoever waits for an older one goes on only if that one runs again, which it cannot beside another of its key.
+        if !stuck::behind(self.tx, &older, false, 1)?.is_empty() {
+            let obstacle = retry_obstacle(self.tx, &dead.ids())?;
+            if obstacle != Some(RetryObstacle::SharedKey) {
+                return Ok((SameWork::None, obstacle));
+            }
+        }
+        Ok((same_work, retry_obstacle(self.tx, &to_run)?))
     }
 
     fn letters(&self, group: &DiedAlike, jobs: &DeadJobs, newest: &DeadJob) -> Result<DeadLetters> {
@@ -134,14 +138,18 @@ impl Unresolved<'_> {
         one(self.tx, sql, [job.id], |row| definition::shown_label(row, &definition::read(row, "definition")?))
     }
 
-    /// The dead letters of this name, which all do the same, without the last one. Only the newest are read.
+    /// The newest of the dead letters of this name, which all do the same, without the last one.
     fn older_of_name(&self, name: &str, last: i64) -> Result<Vec<i64>> {
+        let mut wanted = self.filter.narrowed(Timestamp(0));
+        wanted.and("j.name = {}", name.to_owned());
+        wanted.and("j.id <> {}", last);
         let sql = format!(
-            "SELECT id FROM jobs INDEXED BY jobs_unresolved
-             WHERE state = 'dead' AND resolved_at IS NULL AND name = ?1 AND id <> ?2
-             ORDER BY name DESC, label DESC, task_hash DESC, changed_at DESC LIMIT {MAX_OLDER}"
+            "SELECT j.id FROM jobs AS j INDEXED BY jobs_unresolved
+             WHERE j.state = 'dead' AND j.resolved_at IS NULL AND {}
+             ORDER BY j.name DESC, j.label DESC, j.task_hash DESC, j.changed_at DESC LIMIT {MAX_OLDER}",
+            wanted.sql
         );
-        all(self.tx, &sql, params![name, last], value)
+        all(self.tx, &sql, params_from_iter(&wanted.values), value)
     }
 
     /// The last of several dead letters of this name that all do the same; none if they do not. The commands know no queue.

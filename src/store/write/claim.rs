@@ -130,7 +130,7 @@ fn mark_running(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result
 
 /// Everything that the next attempt of this job needs.
 fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64) -> Result<Claim> {
-    // The name is read here, too, so that a damaged one is found before the command is started, and not at its end.
+    // The name is read here, too, so that a damaged one is found before its command is started, and not at its end.
     let sql =
         "SELECT j.definition_id, j.name, j.queue, j.args_nul, j.label, j.attempts, j.attempts_used, j.expires_at, i.stdin, a.error_code,
                 w.mark, w.version, j.scheduled_for, j.scheduled_offset

@@ -32,7 +32,12 @@ impl Advice<'_> {
         }
         let logs = || Way::new(self.runner("logs", newest), "shows more");
         let mut ways: Vec<Way> = dead.has_output.then(logs).into_iter().collect();
-        if dead.has_recovered && !is_by_id && !is_one_run && obstacle.is_none() {
+        // By a filter, `retry` takes those along that recovered.
+        if dead.has_recovered
+            && !is_by_id
+            && !is_one_run
+            && matches!(obstacle, None | Some(RetryObstacle::HeldKey))
+        {
             let recovered = self.runner("resolve", format_args!("--dead --recovered {selection}"));
             ways.push(Way::new(recovered, "comes first, because later runs have done the work of some"));
             ways.push(Way::new(retry, "runs the others again after that"));

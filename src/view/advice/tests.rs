@@ -447,7 +447,7 @@ stuck: jobs 19, 18, 17 and 1 more were removed and hold back 2 jobs: 20 report, 
 
 #[test]
 fn root_itself_is_told_to_name_itself() {
-    let place = Place::new(Some("/a.db".as_ref()), None).named_by_root_itself(true);
+    let place = Place::new(Some("/a.db".as_ref()), None).of_root(true);
     assert_eq!(place.service_install(), "runner service install --db /a.db --user root");
 }
 

@@ -223,7 +223,10 @@ fn selection(group: &DeadGroup, resolved: &[i64], filter: &Filter) -> Option<Str
     if is_all && ids.len() == 1 {
         return Some(joined(&ids));
     }
-    let latest = if group.has_same_work { " --latest" } else { "" };
+    // Whoever waits for an older one goes on only if that one runs again.
+    let newest = group.rows.first().map(DeadRow::newest);
+    let is_older_waited_for = group.rows.iter().flat_map(|row| &row.waited_for).any(|id| Some(*id) != newest);
+    let latest = if group.has_same_work && !is_older_waited_for { " --latest" } else { "" };
     Some(format!("--dead --error-code {}{filters}{latest}", group.error_code))
 }
 

@@ -100,6 +100,6 @@ fn week_of(store: &Store, mut schedules: Vec<StoredSchedule>, now: Timestamp) ->
     schedules.truncate(MAX_NAMES);
     let days = page::last_days(now);
     let names: Vec<&str> = schedules.iter().map(StoredSchedule::name).collect();
-    let ended = store.scheduled_days(&names, &days)?;
+    let ended = store.scheduled_days(&names, &days, now)?;
     Ok(WeekOfSchedules { rows: schedule_rows(store, schedules, now)?, more, days, ended })
 }
