@@ -167,18 +167,20 @@ impl Store {
                     if row.get::<_, Timestamp>("enqueued_at")? < begin {
                         return Ok(Some(()));
                     }
-                    let at: Option<Timestamp> = row.get("scheduled_for")?;
-                    let Some(at) = at.filter(|at| *at >= begin) else { return Ok(None) };
-                    let state: JobState = row.get("state")?;
+                    let scheduled_for: Option<Timestamp> = row.get("scheduled_for")?;
+                    let Some(at) = scheduled_for.filter(|at| *at >= begin) else { return Ok(None) };
                     if row.get("is_replaced")? {
                         return Ok(None);
                     }
+                    let state: JobState = row.get("state")?;
                     if matches!(state, JobState::Succeeded | JobState::Cancelled) {
                         let earliest = first.entry((*name).to_owned()).or_insert(at);
                         *earliest = at.min(*earliest);
                     }
                     let day = days.partition_point(|begin| *begin <= at).saturating_sub(1);
-                    counts.days[day].add(state);
+                    if let Some(counts) = counts.days.get_mut(day) {
+                        counts.add(state);
+                    }
                     Ok(None)
                 })?;
                 found.insert((*name).to_owned(), counts);
