@@ -93,7 +93,8 @@ fn of_those_that_wait_only_those_behind_the_same_label_count() {
         sandbox.add(&format!("a --label {label}"));
     }
     sandbox.add("--after 3 -- true");
-    sandbox.run("work --drain -q").exits(1);
+    // One after the other, so that the last one dies last.
+    sandbox.run("work -j1 --drain -q").exits(1);
     let page = || page_text(&sandbox.run("inspect --html --label eu").ok().stdout);
     assert!(page().contains("<code>runner retry --dead --name a --label eu --latest<"), "{}", page());
     sandbox.add("--after 1 -- true");
