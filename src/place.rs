@@ -62,7 +62,8 @@ impl Place {
         words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The command that keeps a worker for the caller's jobs running. Root has to say that it means itself.
+    /// The command that keeps a worker for the caller's jobs running. `service install` refuses to guess whom root means, so root
+    /// is told to name itself.
     pub fn service_install(&self) -> String {
         self.runner("service install", if self.is_of_root { "--user root" } else { "" })
     }

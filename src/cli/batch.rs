@@ -106,7 +106,7 @@ impl BadLines {
     }
 }
 
-/// What is wrong, without the number of the line, which is always 1, and without a column where there is none.
+/// Words an error of one line: `serde_json` counts lines, too, but here the line is always 1, and column 0 stands for none.
 fn of_line(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column 0", "").replace(" at line 1 column", " at column")
 }

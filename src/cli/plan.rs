@@ -156,7 +156,7 @@ impl<'a> Planner<'a> {
         };
         let mut definition = self.definition(&[&options])?;
         definition.unique_key = definition.unique_key.or_else(|| old.definition.unique_key.clone());
-        definition.keep_told(&old.definition);
+        definition.keep_alert_variables(&old.definition);
         let new = self.job(Arc::new(definition), &[&options])?;
         Ok(Some(NewJob { scheduled: old.scheduled, run_at: Some(self.now), ..new }))
     }

@@ -176,8 +176,8 @@ impl JobDefinition {
         self.env.contains_key(&Bytes::from("RUNNER_DEAD_JOB_ID"))
     }
 
-    /// Takes over what the alert that this one replaces was told of the job that died.
-    pub fn keep_told(&mut self, replaced: &Self) {
+    /// Takes over the variables that tell the alert which this one replaces about the job that died.
+    pub fn keep_alert_variables(&mut self, replaced: &Self) {
         let told = replaced.env.iter().filter(|(name, _)| name.0.starts_with(b"RUNNER_DEAD_"));
         self.env.extend(told.map(|(name, value)| (name.clone(), value.clone())));
     }

@@ -40,7 +40,7 @@ impl Crontab {
         Some(Self { user, text, log, owner: owner.id })
     }
 
-    /// What `crontab` says where it does not let the caller see it.
+    /// Gives the reason that `crontab` tells where it does not let the caller see it.
     pub fn refusal(owner: &Owner) -> Option<String> {
         let output = ask::command(&call(&user_options(owner), "-l")).output().ok().filter(is_refused)?;
         // After the reason comes a line that names the manual.
@@ -83,7 +83,8 @@ impl Crontab {
         lines.filter(|line| line.contains("runner") && line.contains(" work "))
     }
 
-    /// Whether a line starts a worker of this database: ours if it names it, and any that somebody else wrote.
+    /// Whether a line starts a worker of this database. Our line does if it names the database. A line that somebody else wrote
+    /// is taken for one that does.
     pub fn serves(&self, db: &str) -> bool {
         let named = cron_text(&format!(" {} ", option("--db", db)));
         self.lines_of_workers().any(|line| !line.ends_with(MARK) || line.contains(&named))
@@ -122,7 +123,7 @@ impl Crontab {
     }
 }
 
-/// A part of a command as cron takes it: a bare % would be the end of the line.
+/// Escapes a command for cron, which takes a bare % for the end of the line.
 fn cron_text(text: &str) -> String {
     text.replace('%', "\\%")
 }

@@ -18,7 +18,8 @@ use crate::text::Timestamp;
 /// For the newest deaths the last words are read; their output may be long.
 const MAX_LAST_WORDS: usize = 100;
 
-/// Of the dead letters that one run would do for, only the newest are asked whether other jobs wait for them, so many of each name.
+/// One run may do for several dead letters, unless other jobs wait for an older one. At most this number of older ones of a name is
+/// looked at, because a million may have died.
 const MAX_OLDER: usize = 100;
 
 /// The number of labels that are named.
