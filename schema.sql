@@ -1,4 +1,4 @@
--- The whole schema of a runner database, version 1.1; `runner` creates databases from this file. Times are integer
+-- The whole schema of a runner database, version 1.2; `runner` creates databases from this file. Times are integer
 -- milliseconds since the Unix epoch, UTC; durations are integer milliseconds. Read everything here with the sqlite3 shell
 -- as you like. Change things with `runner` only: the triggers protect the history from a mistake in the shell, but they do
 -- not protect a running worker from a job that changes under it.
@@ -9,7 +9,7 @@ PRAGMA application_id = 0x72756e6a;
 -- default, because older programs go on using the file. So nothing may depend on the number or the order of columns, and
 -- triggers, views and CHECKs stay as they are for as long as the major version does: a new shade of a state, an outcome or a
 -- reason is a column of its own beside them.
-PRAGMA user_version = 1001;
+PRAGMA user_version = 1002;
 
 -- Resolved job definitions, frozen at enqueue. Jobs of the same definition share one row.
 CREATE TABLE job_definitions (
@@ -63,6 +63,12 @@ CREATE TABLE jobs (
     finished_at         INTEGER AS (CASE state WHEN 'succeeded' THEN changed_at WHEN 'dead' THEN changed_at
                             WHEN 'cancelled' THEN changed_at END) VIRTUAL,
     run_worker_id       INTEGER,                    -- workers.id of the `run` that it is for: while that lives, nobody else starts it
+    job_file            INTEGER,                    -- job_files.id; null: ad hoc, or enqueued by a program older than 1.2
+    due_from            INTEGER,                    -- run_at was computed as this time …
+    due_delay_ms        INTEGER,                    -- … plus this delay, which was asked for or drawn; null: nobody gave a delay
+    warning             TEXT,                       -- set exactly when it succeeded with a warning: the name of that
+    warning_resolved_at INTEGER,                    -- when somebody dealt with the warning
+    warning_resolution  TEXT,                       -- a note about that
     CHECK ((state = 'running') = (worker_id IS NOT NULL)),
     CHECK ((state = 'dead') = (dead_reason IS NOT NULL)),
     CHECK ((state = 'dead') = (error_code IS NOT NULL)),
@@ -99,9 +105,21 @@ CREATE INDEX jobs_unresolved_by_code ON jobs (name, error_code, label, task_hash
     WHERE state = 'dead' AND resolved_at IS NULL;
 CREATE INDEX jobs_of_runs ON jobs (run_worker_id, state)
     WHERE run_worker_id IS NOT NULL AND (state = 'pending' OR state = 'running');
+-- Jobs whose due time was computed from a delay: the clock may have been ahead then.
+CREATE INDEX jobs_delayed ON jobs (due_from) WHERE state = 'pending' AND due_from IS NOT NULL;
+-- Successes with a warning that nobody dealt with.
+CREATE INDEX jobs_warned ON jobs (name, warning, label, task_hash, changed_at)
+    WHERE warning IS NOT NULL AND warning_resolved_at IS NULL;
 CREATE UNIQUE INDEX jobs_unique_key ON jobs (unique_key)
     WHERE unique_key IS NOT NULL AND state IN ('pending', 'running');
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs (idempotency_key) WHERE idempotency_key IS NOT NULL;
+
+-- The job files whose jobs were enqueued: two files may declare a job of one name, and these are two jobs.
+CREATE TABLE job_files (
+    id         INTEGER PRIMARY KEY,
+    path       TEXT NOT NULL UNIQUE,                -- canonical
+    named_path TEXT                                 -- absolute, with the links by which a caller last came to it
+) STRICT;
 
 -- One row for each dependency of each job.
 CREATE TABLE dependencies (
@@ -138,6 +156,7 @@ CREATE TABLE attempts (
     cpu_ms           INTEGER CHECK (cpu_ms >= 0),                   -- user and system, of the process and its children
     max_rss_bytes    INTEGER CHECK (max_rss_bytes >= 0),            -- of the largest of them; null: see the next column
     max_rss_bound_bytes INTEGER CHECK (max_rss_bound_bytes >= 0),   -- it was at most this, as the worker's own peak was
+    warning          TEXT,                                          -- of a success: the name of its warning
     PRIMARY KEY (job_id, number),
     CHECK ((outcome = 'succeeded') = (error_code IS NULL)),
     CHECK ((outcome = 'succeeded') = (next_state = 'succeeded')),
@@ -160,6 +179,12 @@ CREATE TABLE removed_attempts (
     duration_ms INTEGER NOT NULL,
     cpu_ms      INTEGER NOT NULL,
     PRIMARY KEY (name, outcome)
+) STRICT, WITHOUT ROWID;
+
+-- How many jobs of each name have succeeded with a warning, removed ones included, so that the counter never falls.
+CREATE TABLE warning_totals (
+    name     TEXT PRIMARY KEY,
+    warnings INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- The output of an ended attempt that wrote anything: head and tail, and how many bytes were left out between them.
@@ -217,9 +242,22 @@ CREATE TABLE workers (
     db_device   INTEGER,                            -- device and inode of that database: the same file may have two paths
     db_inode    INTEGER,
     leftover_since INTEGER,                         -- it is dead, and since then processes of its attempts cannot be ended
-    run_job_id  INTEGER                             -- of a `run`: the job that it was called for
+    run_job_id  INTEGER,                            -- of a `run`: the job that it was called for
+    called_from INTEGER                             -- jobs.id of the job whose command started this worker
 ) STRICT;
 CREATE INDEX workers_open ON workers (id) WHERE ended_at IS NULL;
+
+-- The commands of running jobs that wait for other jobs: one row for each job that a living `wait` or `enqueue --wait` waits for.
+-- pid, boot_id and start_ticks are those of the waiting process, as in workers: a row whose process is gone means nothing.
+CREATE TABLE waits (
+    id          INTEGER PRIMARY KEY,
+    called_from INTEGER NOT NULL,                   -- jobs.id of the job whose command waits
+    job_id      INTEGER NOT NULL,                   -- the job that it waits for
+    pid         INTEGER NOT NULL,
+    boot_id     TEXT NOT NULL,
+    start_ticks INTEGER NOT NULL
+) STRICT;
+CREATE INDEX waits_by_job ON waits (job_id);
 
 -- The schedules that `apply` took from job files, each with the definition of its job as it was then.
 CREATE TABLE schedules (
@@ -243,6 +281,11 @@ CREATE TABLE schedules (
     needs_version INTEGER NOT NULL DEFAULT 1000,    -- the version that brought all that its chain uses
     machine_timezone TEXT,                          -- equals timezone if the file named none: apply took the machine's
     paused_until  INTEGER,                          -- when its pause ends by itself; null: a person ends it
+    paused_at     INTEGER,                          -- paused_until was computed as this time …
+    paused_for_ms INTEGER,                          -- … plus this; null: somebody named a time, or it has no end
+    schedule_lines TEXT CHECK (json_valid(schedule_lines)),         -- a JSON array of all its lines, where `schedule` holds only one
+                                                    -- that programs older than 1.2 can read; null: `schedule` is all of it
+    missed_within_ms INTEGER CHECK (missed_within_ms > 0),          -- a missed time that is seen later than this is gone
     CHECK ((last_fired_at IS NULL) = (last_job_id IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX schedules_due ON schedules (next_at) WHERE NOT paused AND next_at IS NOT NULL;
@@ -257,6 +300,8 @@ CREATE TABLE queues (
     rate_file        TEXT,
     last_start_at    INTEGER,                                       -- the last claim while there was a rate; if a few ms late, its due time
     paused_until     INTEGER,                                       -- when its pause ends by itself; null: a person ends it
+    paused_at        INTEGER,                                       -- as in schedules
+    paused_for_ms    INTEGER,                                       -- as in schedules
     CHECK (max_running_file IS NULL OR max_running IS NOT NULL),
     CHECK (rate_file IS NULL OR rate IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
@@ -265,7 +310,8 @@ CREATE TABLE queues (
 CREATE TABLE pause_of_all (
     id           INTEGER PRIMARY KEY CHECK (id = 1),
     paused_at    INTEGER NOT NULL,
-    paused_until INTEGER                            -- when it ends by itself; null: a person ends it
+    paused_until INTEGER,                           -- when it ends by itself; null: a person ends it
+    paused_for_ms INTEGER                           -- as in schedules
 ) STRICT;
 
 -- These triggers keep the history as it was written.

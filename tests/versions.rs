@@ -2,11 +2,13 @@
 
 use std::process::Stdio;
 
-use crate::support::versions::{VERSIONS, columns, next_version, rows};
+use crate::support::versions::{NEXT, NEXT_NUMBER, TODAY, VERSIONS, columns, next_version, rows};
 use crate::support::{Background, NOBODY, Sandbox, is_root};
 
-/// The newest database that there is.
-fn today() -> Sandbox {
+/// The newest version of which there is a database, and that database.
+const NEWEST: &str = VERSIONS[VERSIONS.len() - 1].0;
+
+fn newest() -> Sandbox {
     Sandbox::of_version(VERSIONS[VERSIONS.len() - 1].1)
 }
 
@@ -41,12 +43,12 @@ fn the_database_of_every_version_opens_and_its_jobs_go_on() {
 #[test]
 fn the_first_verb_of_a_newer_program_brings_the_file_up_and_loses_nothing() {
     for line in ["inspect", "logs once", "inspect load", "doctor", "enqueue good", "prune --older-than 9d"] {
-        let sandbox = today();
+        let sandbox = newest();
         let old = columns(&sandbox.sql());
         let before = rows(&sandbox.sql(), &old);
         let ran = sandbox.call_next(line).run();
         assert!(matches!(ran.status(), Some(0 | 1)), "{ran}");
-        assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_002, "{line}");
+        assert_eq!(sandbox.sql().number("PRAGMA user_version"), NEXT_NUMBER, "{line}");
         let after = rows(&sandbox.sql(), &old);
         assert!(before.iter().all(|row| after.contains(row)), "{line}");
     }
@@ -54,26 +56,26 @@ fn the_first_verb_of_a_newer_program_brings_the_file_up_and_loses_nothing() {
 
 #[test]
 fn an_upgraded_file_equals_a_new_one() {
-    let upgraded = today();
+    let upgraded = newest();
     upgraded.call_next("work --until-idle").run().ok();
-    upgraded.call_next("doctor").run().ok().shows("version 1.2\n");
+    upgraded.call_next("doctor").run().ok().shows(&format!("version {NEXT}\n"));
     let new = Sandbox::empty();
     new.call_next("enqueue -- true").run().ok();
-    new.call_next("doctor").run().ok().shows("version 1.2\n");
+    new.call_next("doctor").run().ok().shows(&format!("version {NEXT}\n"));
     assert_eq!(columns(&upgraded.sql()), columns(&new.sql()));
 }
 
 #[test]
 fn an_older_program_works_with_the_file_of_a_newer_one() {
-    let sandbox = today();
+    let sandbox = newest();
     sandbox.call_next("enqueue good").run().ok();
     sandbox.run("work --until-idle").ok();
     sandbox.run("enqueue good --wait --wait-timeout 0s").exits(75);
     sandbox.run("work --until-idle").ok();
-    sandbox.run("doctor").ok().shows("version 1.2, newer than this runner, which knows 1.1");
+    sandbox.run("doctor").ok().shows(&format!("version {NEXT}, newer than this runner, which knows {TODAY}"));
     sandbox.run("backup copy.db").ok();
     sandbox.run("restore copy.db").ok();
-    sandbox.run("doctor").ok().shows("version 1.2, newer");
+    sandbox.run("doctor").ok().shows(&format!("version {NEXT}, newer"));
     assert_eq!(sandbox.sql().number("SELECT count(*) FROM made_up"), 0);
     // The views and columns that the older program knows must be as it made them.
     sandbox.sql().run("DROP VIEW dead_letters; ALTER TABLE queues RENAME COLUMN rate_file TO rates");
@@ -83,13 +85,13 @@ fn an_older_program_works_with_the_file_of_a_newer_one() {
 
 #[test]
 fn a_backup_of_an_older_version_is_restored_and_stays_as_it_is() {
-    let sandbox = today();
+    let sandbox = newest();
     sandbox.run("backup copy.db").ok();
     let copy = std::fs::read(sandbox.path("copy.db")).unwrap();
     sandbox.call_next("inspect").run().ok();
     sandbox.call_next("restore copy.db").run().ok();
     sandbox.call_next("inspect").run().ok();
-    assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_002);
+    assert_eq!(sandbox.sql().number("PRAGMA user_version"), NEXT_NUMBER);
     assert!(copy == std::fs::read(sandbox.path("copy.db")).unwrap());
 }
 
@@ -101,7 +103,7 @@ fn a_worker_goes_on_while_the_file_below_it_is_brought_up() {
     let worker = sandbox.worker("-j2");
     sandbox.until_state(held, "running");
     let new = sandbox.call_next("enqueue -- echo new").run().ok().id();
-    assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_002);
+    assert_eq!(sandbox.sql().number("PRAGMA user_version"), NEXT_NUMBER);
     sandbox.until_state(new, "succeeded");
     std::fs::remove_file(sandbox.path("hold")).unwrap();
     sandbox.until_state(held, "succeeded");
@@ -117,7 +119,7 @@ fn a_worker_goes_on_while_the_file_below_it_is_brought_up() {
 }
 
 /// Adds a job and a schedule that need this version of the schema, with a key that no program of today knows.
-fn add_newer(sandbox: &Sandbox, needs: u32, key: &str) {
+fn add_newer(sandbox: &Sandbox, needs: i64, key: &str) {
     sandbox.sql().run(&format!(
         "INSERT INTO job_definitions (id, hash, definition)
              SELECT 100, 7, json_set(definition, '$.name', 'newer', '$.{key}', 5) FROM job_definitions WHERE id = 1
@@ -138,7 +140,7 @@ fn add_newer(sandbox: &Sandbox, needs: u32, key: &str) {
 fn what_needs_a_newer_program_is_shown_and_left_alone() {
     let sandbox = Sandbox::empty();
     sandbox.add("--name plain -- true");
-    add_newer(&sandbox, 1_002, "made_up");
+    add_newer(&sandbox, NEXT_NUMBER, "made_up");
     sandbox.run("work --drain").ok();
     assert_eq!(sandbox.run("inspect newer --json").ok().json()["state"], "pending");
     assert_eq!(sandbox.run("inspect plain --json").ok().json()["state"], "succeeded");
@@ -160,12 +162,12 @@ fn what_needs_a_newer_program_is_shown_and_left_alone() {
 fn an_older_worker_leaves_the_claim_of_a_newer_one_to_newer_ones() {
     let sandbox = Sandbox::empty();
     sandbox.add("--name plain -- true");
-    add_newer(&sandbox, 1_002, "grace_period");
-    sandbox.sql().run(
+    add_newer(&sandbox, NEXT_NUMBER, "grace_period");
+    sandbox.sql().run(&format!(
         "INSERT INTO workers (name, mark, version, db_path, pid, boot_id, start_ticks, started_at, slots)
-             VALUES ('00000000000000aa', 'm', 1002, x'2f64', 1, 'another', 1, 1, 4);
+             VALUES ('00000000000000aa', 'm', {NEXT_NUMBER}, x'2f64', 1, 'another', 1, 1, 4);
          UPDATE jobs SET state = 'running', worker_id = last_insert_rowid() WHERE name = 'newer'",
-    );
+    ));
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.sql().text("SELECT state FROM jobs WHERE name = 'newer'"), "running");
     sandbox.call_next("work --until-idle").run();
@@ -178,7 +180,7 @@ fn who_may_not_write_is_told_which_command_brings_the_file_up() {
         eprintln!("skipped: only root can act as another user");
         return;
     }
-    let sandbox = today();
+    let sandbox = newest();
     let program = sandbox.path("next");
     let copied = std::process::Command::new("cp").arg(next_version()).arg(&program).status();
     assert!(copied.is_ok_and(|status| status.success()));
@@ -189,14 +191,14 @@ fn who_may_not_write_is_told_which_command_brings_the_file_up() {
     }
     let ran = sandbox.program(program.to_str().unwrap()).arg("inspect").run_by(NOBODY).run();
     ran.exits(74)
-        .says("is of version 1.1, and cannot be brought up to version 1.2")
+        .says(&format!("is of version {NEWEST}, and cannot be brought up to version {NEXT}"))
         .says("hint: run `runner doctor`");
 }
 
 #[test]
 fn sixteen_programs_bring_a_file_up_once() {
     for _ in 0..3 {
-        let sandbox = today();
+        let sandbox = newest();
         let old = columns(&sandbox.sql());
         let before = rows(&sandbox.sql(), &old);
         let lines = ["inspect", "doctor", "inspect dead", "inspect schedules"];
@@ -211,7 +213,7 @@ fn sixteen_programs_bring_a_file_up_once() {
             // The doctor finds the dead worker of the history.
             assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
         }
-        assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_002);
+        assert_eq!(sandbox.sql().number("PRAGMA user_version"), NEXT_NUMBER);
         assert_eq!(rows(&sandbox.sql(), &old), before);
         sandbox.call_next("work --until-idle").run().ok();
         sandbox.call_next("doctor").run().ok();

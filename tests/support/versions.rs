@@ -13,6 +13,11 @@ const RUNNER: &str = env!("CARGO_BIN_EXE_runner");
 pub const VERSIONS: [(&str, &str); 2] =
     [("1.0", include_str!("../versions/1.0.sql")), ("1.1", include_str!("../versions/1.1.sql"))];
 
+/// The version of the schema that the program under test knows, and the one that [`next_version`] knows.
+pub const TODAY: &str = "1.2";
+pub const NEXT: &str = "1.3";
+pub const NEXT_NUMBER: i64 = 1_003;
+
 /// Builds an example of this package, because `cargo test --test` does not.
 pub fn example(name: &str) -> PathBuf {
     let target = Path::new(RUNNER).parent().expect("the program lies in a folder");

@@ -90,7 +90,10 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("CREATE UNIQUE INDEX jobs_unique_key", &["JOB unique_key = 'k'; JOB unique_key = 'k'"]),
     ("CREATE UNIQUE INDEX jobs_idempotency_key", &["JOB idempotency_key = 'k'; JOB idempotency_key = 'k'"]),
     ("UNIQUE (job_id, number)", &["OUTPUT (3, 1, x'61', 0, 0, x'', 0, 0)"]),
-    ("TEXT NOT NULL UNIQUE,", &["UPDATE workers SET name = 'one'"]),
+    ("name TEXT NOT NULL UNIQUE,", &["UPDATE workers SET name = 'one'"]),
+    ("path TEXT NOT NULL UNIQUE,", &["INSERT INTO job_files (path) VALUES ('/jobs.toml'), ('/jobs.toml')"]),
+    ("json_valid(schedule_lines)", &["UPDATE schedules SET schedule_lines = 'no json'"]),
+    ("missed_within_ms > 0", &["UPDATE schedules SET missed_within_ms = 0"]),
     ("json_valid(definition)", &["INSERT INTO job_definitions (hash, definition) VALUES (1, 'no json')"]),
     ("priority BETWEEN -1000 AND 1000", &["JOB priority = 1001", "JOB priority = -1001"]),
     (
@@ -202,15 +205,16 @@ const REFUSED: &[(&str, &[&str])] = &[
 const CASCADE: &str = "jobs_take_their_history_with_them";
 
 /// The columns that may be empty. Whatever is added to the schema may not, or stands here.
-const MAY_BE_NULL: [&str; 8] = [
-    "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms cpu_ms max_rss_bytes max_rss_bound_bytes",
-    "jobs: args_nul unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset label task_hash run_worker_id",
+const MAY_BE_NULL: [&str; 9] = [
+    "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms cpu_ms max_rss_bytes max_rss_bound_bytes warning",
+    "job_files: named_path",
+    "jobs: args_nul unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset label task_hash run_worker_id job_file due_from due_delay_ms warning warning_resolved_at warning_resolution",
     "live_outputs: started_at marks",
     "outputs: marks",
-    "pause_of_all: paused_until",
-    "queues: max_running max_running_file rate rate_file last_start_at paused_until",
-    "schedules: timezone next_at last_fired_at last_job_id boot_id fresh_within_ms random_delay_ms last_success_at machine_timezone paused_until",
-    "workers: queues ended_at stopping_at db_device db_inode leftover_since run_job_id",
+    "pause_of_all: paused_until paused_for_ms",
+    "queues: max_running max_running_file rate rate_file last_start_at paused_until paused_at paused_for_ms",
+    "schedules: timezone next_at last_fired_at last_job_id boot_id fresh_within_ms random_delay_ms last_success_at machine_timezone paused_until paused_at paused_for_ms schedule_lines missed_within_ms",
+    "workers: queues ended_at stopping_at db_device db_inode leftover_since run_job_id called_from",
 ];
 
 /// Job 1 waits with input, job 2 runs, job 3 is dead after one attempt with input and output, job 4 waits for its retry,
