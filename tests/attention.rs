@@ -285,8 +285,8 @@ fn a_worker_that_is_suspended_or_dead_or_older() {
     // A job that uses what a later program brought.
     let due = sandbox.add("--in 1h -- true");
     sandbox.sql().run(&format!(
-        "DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET needs_version = 1002, run_at = run_at - 3600000 WHERE id = {due};
-         PRAGMA user_version = 1002"
+        "DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET needs_version = 1003, run_at = run_at - 3600000 WHERE id = {due};
+         PRAGMA user_version = 1003"
     ));
     let entry = shown(&sandbox, "no_worker", false);
     says(&entry, "has to be restarted");

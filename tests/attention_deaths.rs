@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::attention::{entries, gone, run_command, says, settled, shown};
-use crate::support::{Sandbox, chain, page_text, wait_until};
+use crate::support::{Background, Sandbox, chain, page_text, wait_until};
 
 #[test]
 fn dead_letters_of_a_name() {
@@ -437,4 +437,107 @@ fn what_recovered_or_is_held_does_not_throw_the_others_away() {
     let entry = shown(&sandbox, "dead", true);
     assert_eq!(entry["command"], Value::Null);
     says(&entry, "runner retry --dead --name x --error-code EXIT_1 puts back all but those whose keys");
+}
+
+/// A job that goes on only while there is a file `go`, and fails at once unless there was a file `first`.
+const SYNC: &str = "[jobs.sync]\nmax_attempts = 1
+command = 'if rm first 2>/dev/null; then echo first >> log; while [ ! -e go ]; do sleep 0.02; done; else exit 1; fi'\n";
+
+#[test]
+fn a_death_is_made_good_by_a_later_job_alone() {
+    let sandbox = Sandbox::new(SYNC);
+    let is_alarm = |id: u64| {
+        let entry = shown(&sandbox, "dead", true);
+        assert_eq!(entry["jobs"], serde_json::json!([id]), "{entry}");
+        sandbox.run("resolve --dead --recovered").ok().says("no unresolved dead letter");
+    };
+    // Job 1 runs while job 2 dies, and ends well afterwards.
+    sandbox.write("first", "");
+    let mut slow = Background::start(&sandbox, sandbox.call("run sync"));
+    sandbox.until_logged(1);
+    sandbox.run("run sync -q").exits(1);
+    is_alarm(2);
+    sandbox.write("go", "");
+    slow.wait().ok();
+    is_alarm(2);
+    // Job 3 dies, and runs again after job 4 has died.
+    sandbox.run("run sync -q").exits(1);
+    sandbox.run("run sync -q").exits(1);
+    sandbox.run("retry 3").ok();
+    sandbox.write("first", "");
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.job(3)["state"], "succeeded");
+    // A later success makes job 2 good, but not job 4.
+    says(&shown(&sandbox, "recovered", false), "sync died");
+    assert_eq!(shown(&sandbox, "dead", true)["jobs"], serde_json::json!([4]));
+    sandbox.write("first", "");
+    sandbox.finish("sync");
+    gone(&sandbox, "dead");
+    says(&shown(&sandbox, "recovered", false), "2 jobs of sync died");
+    sandbox.run("doctor --strict").ok();
+}
+
+#[test]
+fn a_removal_leaves_the_success_that_makes_a_death_good() {
+    let sandbox = Sandbox::new(SYNC);
+    sandbox.write("go", "");
+    sandbox.run("run sync -q").exits(1);
+    for _ in 0..3 {
+        sandbox.write("first", "");
+        sandbox.run("run sync -q").ok();
+    }
+    let left = "left 1 job, because only this success makes unresolved deaths good";
+    sandbox.run("prune --older-than 0s --dry-run").ok().shows("would remove 2 jobs").shows(left);
+    sandbox.run("prune --older-than 0s").ok().shows("removed 2 jobs").shows(left);
+    assert_eq!(sandbox.run("prune --older-than 0s --json").ok().json()["left"], 1);
+    let worker = sandbox.worker("--keep 1ms");
+    sandbox.add("-- true");
+    // The ad hoc job goes, and the success stays.
+    wait_until("the worker removes", || sandbox.count_jobs() == 2);
+    drop(worker);
+    says(&shown(&sandbox, "recovered", false), "one that does the same has succeeded since");
+    sandbox.run("resolve --dead --recovered").ok();
+    sandbox.run("prune --older-than 0s").ok().shows("removed 1 job\n");
+    // Where the deaths go as well, nothing is left.
+    sandbox.run("run sync -q").exits(1);
+    sandbox.write("first", "");
+    sandbox.run("run sync -q").ok();
+    let all = "prune --state dead,succeeded --older-than 0s";
+    sandbox.run(&format!("{all} --dry-run")).ok().shows("would remove 3 jobs\n");
+    sandbox.run(all).ok().shows("removed 3 jobs\n");
+}
+
+#[test]
+fn no_alert_does_the_work_of_another() {
+    let jobs = "[defaults]\nmax_attempts = 1\non_dead = 'mail'\n[jobs.a]\ncommand = 'exit 3'\n
+                [jobs.mail]\ncommand = 'test -e up'\n";
+    for is_of_1_1 in [false, true] {
+        let sandbox = Sandbox::new(jobs);
+        // Jobs 2 and 4 are alerts that die, and job 6 is one that does not.
+        for _ in 0..2 {
+            sandbox.run("run a -q").exits(3);
+        }
+        sandbox.write("up", "");
+        sandbox.run("run a -q").exits(3);
+        // Nor does a call by hand do the work of an alert.
+        sandbox.finish("mail");
+        if is_of_1_1 {
+            as_stored_by_1_1(&sandbox);
+        }
+        let list = entries(&|line| sandbox.run(line), "dead");
+        let of_mail = |entry: &&Value| entry["jobs"] == serde_json::json!([4, 2]);
+        let entry = list.iter().find(of_mail).unwrap_or_else(|| panic!("{list:?}"));
+        assert_eq!(entry["command"], "runner retry 2 4");
+        gone(&sandbox, "recovered");
+        assert!(!sandbox.run("inspect dead --name mail").ok().stdout.contains("--latest"));
+        sandbox.run("retry --dead --name mail --latest").ok();
+        sandbox.drain();
+        assert!([2, 4].iter().all(|id| sandbox.job(*id)["state"] == "succeeded"));
+    }
+}
+
+/// Gives alerts the hash that programs of version 1.1 gave them.
+fn as_stored_by_1_1(sandbox: &Sandbox) {
+    let of_manual = "(SELECT task_hash FROM jobs WHERE name = 'mail' AND task_hash IS NOT NULL)";
+    sandbox.sql().force(&format!("UPDATE jobs SET task_hash = {of_manual} WHERE name = 'mail'"));
 }

@@ -57,7 +57,7 @@ fn the_file_says_which_program_it_belongs_to() {
     sandbox.add("-- true");
     let sql = sandbox.sql();
     assert_eq!(sql.number("PRAGMA application_id"), 0x7275_6e6a);
-    assert_eq!(sql.number("PRAGMA user_version"), 1_001);
+    assert_eq!(sql.number("PRAGMA user_version"), 1_002);
     assert_eq!(
         sql.number(
             "SELECT count(*) FROM sqlite_schema WHERE name IN ('jobs', 'attempts') AND type = 'table'"

@@ -47,14 +47,14 @@ fn files_that_are_no_databases_of_ours() {
     sandbox.add("-- true");
     sandbox.sql().run("PRAGMA user_version = 2000");
     let newer = sandbox.run("inspect").exits(76).stderr;
-    sandbox.sql().run("PRAGMA user_version = 1001");
+    sandbox.sql().run("PRAGMA user_version = 1002");
     std::fs::hard_link(sandbox.db(), sandbox.path("second.db")).expect("a link");
     let linked = sandbox.run("inspect").exits(74).stderr;
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(format!("{foreign}{newer}{linked}"), @"
         runner: [DIR]/runner.db is not a runner database: it is not an SQLite file; it was not touched
         hint: name another file with --db or $RUNNER_DB
-        runner: the database [DIR]/runner.db is of version 2.0, and this runner knows version 1.1; it was not touched
+        runner: the database [DIR]/runner.db is of version 2.0, and this runner knows version 1.2; it was not touched
         hint: use a runner that knows version 2
         runner: the database [DIR]/runner.db has 2 names (hard links); under a second name its newest data would not be found
         hint: remove the other names of the file

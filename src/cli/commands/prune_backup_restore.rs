@@ -34,7 +34,7 @@ pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<Exit
     }
     if args.dry_run {
         let jobs = store.count_prunable(&filter)?;
-        report_prune(out, "would remove", jobs, store.kept_for_others(&filter)?.as_ref());
+        report_prune(out, "would remove", jobs, Some(kept(&store, &filter)?));
         return Ok(ExitStatus::SUCCESS);
     }
     let poller = Poller::start()?;
@@ -45,8 +45,8 @@ pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<Exit
         poller.stopped().is_none()
     })?;
     drop(bar);
-    let kept = if poller.stopped().is_none() { store.kept_for_others(&filter)? } else { None };
-    report_prune(out, "removed", jobs, kept.as_ref());
+    let kept = if poller.stopped().is_none() { Some(kept(&store, &filter)?) } else { None };
+    report_prune(out, "removed", jobs, kept);
     if let Some(exit) = poller.stopped() {
         warn(STOPPED);
         return Ok(exit);
@@ -67,20 +67,38 @@ pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<Exit
     Ok(ExitStatus::SUCCESS)
 }
 
-/// Says how many jobs were removed, and how many were left because others need them.
-fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<&Kept>) {
-    let removed = format!("{verb} {}", counted(jobs, "job"));
-    let Some(Kept { jobs: left, id, dependent, dependent_name }) = kept else {
-        return out.done(&json!({ "removed": jobs }), removed);
-    };
-    let more = left.saturating_sub(1);
-    let others = if more == 0 { String::new() } else { format!(", and {more} more for the same reason") };
-    let why = format!(
-        "left job {id}, because job {dependent} {dependent_name}, which is after it, has not ended{others}; \
-         {} says why",
-        runner("inspect", dependent)
-    );
-    out.done(&json!({ "removed": jobs, "left": left }), format!("{removed}\n{why}"));
+/// The selected jobs that a prune leaves: for jobs that are after them, and for deaths that they make good.
+fn kept(store: &Store, filter: &PruneFilter) -> Result<(Option<Kept>, u64)> {
+    Ok((store.kept_for_others(filter)?, store.kept_for_deaths(filter)?))
+}
+
+/// Says how many jobs were removed, and how many were left, and why.
+fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<(Option<Kept>, u64)>) {
+    let mut words = vec![format!("{verb} {}", counted(jobs, "job"))];
+    let (for_others, for_deaths) = kept.unwrap_or_default();
+    let mut left = for_deaths;
+    if let Some(Kept { jobs, id, dependent, dependent_name }) = for_others {
+        left += jobs;
+        let more = jobs - 1;
+        let others = if more == 0 { String::new() } else { format!(", and {more} more for the same reason") };
+        words.push(format!(
+            "left job {id}, because job {dependent} {dependent_name}, which is after it, has not ended{others}; \
+             {} says why",
+            runner("inspect", dependent)
+        ));
+    }
+    if for_deaths > 0 {
+        words.push(format!(
+            "left {}, because only this success makes unresolved deaths good; {} resolves them",
+            counted(for_deaths, "job"),
+            runner("resolve", "--dead --recovered")
+        ));
+    }
+    let mut json = json!({ "removed": jobs });
+    if left > 0 {
+        json["left"] = left.into();
+    }
+    out.done(&json, words.join("\n"));
 }
 
 fn filter(args: &PruneArgs) -> PruneFilter {

@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::filter::{Conditions, Filter, later_success};
+use super::filter::{Conditions, Filter};
 use super::problem::Count;
 use crate::model::{Attention, EXPIRED};
 use crate::store::file::error::Result;
 use crate::store::file::row::{all, maybe, one};
+use crate::store::write::same_work::{later_success, task};
 use crate::text::Timestamp;
 
 /// At most this number of jobs of a group is read.
@@ -49,7 +50,7 @@ pub struct DeadJob {
     pub id: i64,
     pub label: Option<String>,
     /// None if no other job does the same.
-    pub task_hash: Option<i64>,
+    pub task: Option<i64>,
     /// Definition and arguments of a job that has neither a label nor a hash.
     own_work: Option<(i64, Option<Vec<u8>>)>,
     has_recovered: bool,
@@ -90,7 +91,7 @@ impl DeadJobs {
     /// The newest of those that do the same, and those of which no other job does the work.
     pub fn newest_of_each_task(&self) -> Vec<&DeadJob> {
         let mut seen = HashSet::new();
-        self.jobs.iter().filter(|job| job.task_hash.is_none_or(|hash| seen.insert(hash))).collect()
+        self.jobs.iter().filter(|job| job.task.is_none_or(|task| seen.insert(task))).collect()
     }
 
     fn sort(&mut self) {
@@ -270,10 +271,11 @@ impl DeadReader<'_> {
 /// The columns that [`DeadJob::read`] takes, of a job `j` that died at this time. Those of its own work are not in the index.
 fn columns(died_at: &str) -> String {
     format!(
-        "j.id, {died_at} AS died_at, j.label, j.task_hash,
+        "j.id, {died_at} AS died_at, j.label, {} AS task,
          iif(j.label IS NULL AND j.task_hash IS NULL, j.definition_id, NULL) AS own_definition,
          iif(j.label IS NULL AND j.task_hash IS NULL, j.args_nul, NULL) AS own_args,
          {} AS has_recovered",
+        task("j"),
         has_recovered(died_at)
     )
 }
@@ -290,7 +292,7 @@ impl DeadJob {
             died_at: row.get("died_at")?,
             id: row.get("id")?,
             label: row.get("label")?,
-            task_hash: row.get("task_hash")?,
+            task: row.get("task")?,
             own_work: own_definition.zip(Some(row.get("own_args")?)),
             has_recovered: row.get("has_recovered")?,
         })

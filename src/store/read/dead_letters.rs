@@ -10,6 +10,7 @@ use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::each;
 use crate::store::write::definition;
+use crate::store::write::same_work::task;
 use crate::text::{Timestamp, last_lines, safe_line};
 
 /// How many ids a row keeps; few enough to name them all in a suggested command.
@@ -74,9 +75,10 @@ impl Store {
         let columns = format!(
             ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, {LAST_WORDS},
                        coalesce(j.dead_reason, 'expired') AS dead_reason,
-                       j.label, j.args_nul, j.task_hash, j.needs_version, d.definition, o.job_id IS NOT NULL AS has_output,
+                       j.label, j.args_nul, {} AS task, j.needs_version, d.definition, o.job_id IS NOT NULL AS has_output,
                        EXISTS (SELECT 1 FROM dependencies AS x JOIN jobs AS w ON w.id = x.job_id AND w.state = 'pending'
-                               WHERE x.dependency_id = j.id AND x.kind = 'success' AND NOT x.met) AS is_waited_for"
+                               WHERE x.dependency_id = j.id AND x.kind = 'success' AND NOT x.met) AS is_waited_for",
+            task("j")
         );
         let joins = format!("JOIN job_definitions AS d ON d.id = j.definition_id {LAST_RUN}");
         self.autocommit(|tx| {
@@ -121,7 +123,7 @@ impl DeadGroupBuilder {
         if !self.reasons.contains(&reason) {
             self.reasons.push(reason);
         }
-        let task: Option<i64> = row.get("task_hash")?;
+        let task: Option<i64> = row.get("task")?;
         self.has_same_work |= task.is_some_and(|task| !self.tasks.insert(task));
         let waited_for = row.get::<_, bool>("is_waited_for")?.then_some(id);
         let key = (row.get("name")?, last_words(row)?);

@@ -6,6 +6,7 @@ use crate::model::{DeadReason, JobState, Outcome, Phase};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, one, value};
+use crate::store::write::same_work::later_success;
 use crate::text::Timestamp;
 
 /// A state or a phase to look for.
@@ -73,14 +74,6 @@ pub struct Filter {
     pub resolved: Option<bool>,
     /// Only dead jobs of which a later run of the same task succeeded.
     pub recovered: bool,
-}
-
-/// The id of the last job that did the same as the job `j` and has succeeded since this time, as SQL; null if none has.
-pub fn later_success(time: &str) -> String {
-    format!(
-        "(SELECT s.id FROM jobs AS s INDEXED BY jobs_succeeded WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL
-            AND s.task_hash = j.task_hash AND s.changed_at > {time} ORDER BY s.changed_at DESC LIMIT 1)"
-    )
 }
 
 /// A column whose values in use are completed and suggested.

@@ -6,13 +6,14 @@ use std::collections::hash_map::Entry;
 
 use rusqlite::{Row, params, params_from_iter};
 
-use super::filter::{Filter, later_success};
+use super::filter::Filter;
 use super::problem::{Count, Found, Problem, RootEnd, Stuck};
 use super::unresolved;
 use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{one, value};
+use crate::store::write::same_work::later_success;
 use crate::store::write::stuck::{self, DependencyState, HAS_ENDED, IS_PENDING, edge_blocks};
 
 /// A job that is dead, cancelled or removed, and the jobs that are stuck behind it.
@@ -102,8 +103,8 @@ struct Root {
     /// None if it was removed.
     name: Option<String>,
     end: RootEnd,
-    /// The newest job that does the same and has succeeded since it ended: a later night of the same chain went well, so
-    /// nobody has to be woken for the jobs behind this one.
+    /// The newest success that makes it good: a later night of the same chain went well, so nobody has to be woken for the jobs
+    /// behind this one.
     succeeded_since: Option<i64>,
 }
 

@@ -12,6 +12,7 @@ use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
 use crate::store::file::row::{all, maybe, one, value};
+use crate::store::write::same_work::task;
 use crate::store::write::{definition, stuck};
 use crate::text::Timestamp;
 
@@ -59,8 +60,8 @@ fn tasks_of_names(groups: &[DiedAlike]) -> HashMap<&str, Option<i64>> {
     let mut names: HashMap<&str, Option<i64>> = HashMap::new();
     for group in groups {
         for job in group.dead.jobs.iter().chain(&group.recovered.jobs) {
-            let known = names.entry(&group.name).or_insert(job.task_hash);
-            *known = known.filter(|hash| job.task_hash == Some(*hash));
+            let known = names.entry(&group.name).or_insert(job.task);
+            *known = known.filter(|task| job.task == Some(*task));
         }
     }
     names
@@ -162,13 +163,14 @@ impl Unresolved<'_> {
         wanted.and("j.name = {}", name.to_owned());
         let end = |order: &str| -> Result<Option<(i64, Option<i64>)>> {
             let sql = format!(
-                "SELECT j.id, j.task_hash FROM jobs AS j INDEXED BY jobs_unresolved
+                "SELECT j.id, {} AS task FROM jobs AS j INDEXED BY jobs_unresolved
                  WHERE j.state = 'dead' AND j.resolved_at IS NULL AND {}
                  ORDER BY j.name {order}, j.label {order}, j.task_hash {order}, j.changed_at {order} LIMIT 1",
+                task("j"),
                 wanted.sql
             );
             maybe(self.tx, &sql, params_from_iter(&wanted.values), |row| {
-                Ok((row.get("id")?, row.get("task_hash")?))
+                Ok((row.get("id")?, row.get("task")?))
             })
         };
         let (Some(first), Some(last)) = (end("ASC")?, end("DESC")?) else { return Ok(None) };

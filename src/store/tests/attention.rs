@@ -27,6 +27,7 @@ struct Plain {
     code: &'static str,
     resolved: bool,
     changed_at: i64,
+    started_at: Option<i64>,
     expires_at: Option<i64>,
     task: Option<i64>,
     after: Vec<i64>,
@@ -52,6 +53,7 @@ impl Plain {
         } else {
             Vec::new()
         };
+        let changed_at = rng.random_range(1..NOW / 2);
         Self {
             id,
             name,
@@ -60,7 +62,9 @@ impl Plain {
             state,
             code: ["EXIT_1", "EXIT_2"].choose(rng).unwrap(),
             resolved: state == "dead" && rng.random_bool(0.2),
-            changed_at: rng.random_range(1..NOW / 2),
+            changed_at,
+            // A clock may have been set back since.
+            started_at: rng.random_bool(0.8).then(|| rng.random_range(1..=changed_at + 20)),
             expires_at: (state == "pending" && rng.random_bool(0.3))
                 .then(|| rng.random_range(NOW / 2..2 * NOW)),
             task: is_repeated.then_some(task),
@@ -99,8 +103,8 @@ impl Database {
         let jobs = (first..first + rng.random_range(0..80)).map(|id| (id, Plain::draw(id, rng)));
         let jobs: BTreeMap<i64, Plain> = jobs.collect();
         let sql = "INSERT INTO jobs (id, definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, attempts,
-                       expires_at, error_code, dead_reason, resolved_at, label, task_hash, unmet_dependencies)
-                   VALUES (?1, 1, ?2, ?3, 0, ?4, 1, 1, ?5, 1, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+                       expires_at, error_code, dead_reason, resolved_at, label, task_hash, unmet_dependencies, started_at)
+                   VALUES (?1, 1, ?2, ?3, 0, ?4, 1, 1, ?5, 1, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
         for job in jobs.values() {
             let is_dead = job.state == "dead";
             // A dependency that has succeeded is met.
@@ -118,7 +122,8 @@ impl Database {
                 job.resolved.then_some(NOW),
                 job.label,
                 job.task,
-                after.iter().filter(|id| !is_met(id)).count()
+                after.iter().filter(|id| !is_met(id)).count(),
+                job.started_at
             ];
             connection.execute(sql, values).unwrap();
             for other in after {
@@ -137,11 +142,12 @@ impl Database {
         found.map(|job| job.id).collect()
     }
 
-    /// Whether a job that does the same as this one has succeeded since.
-    fn has_succeeded(&self, job: &Plain, since: i64) -> bool {
+    /// Whether a later job that does the same as this one, which ended then, has succeeded.
+    fn has_succeeded(&self, job: &Plain, ended_at: i64) -> bool {
         let does_the_same = |other: &&Plain| other.task.is_some() && other.task == job.task;
         let mut successes = self.0.values().filter(|other| other.state == "succeeded").filter(does_the_same);
-        successes.any(|other| other.changed_at > since)
+        let since = job.started_at.unwrap_or(ended_at);
+        successes.any(|other| other.id > job.id && other.changed_at > since)
     }
 
     /// Whether it is a note and no alarm that jobs are stuck behind this one.

@@ -146,10 +146,11 @@ pub fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[Edge]) 
     Ok(id)
 }
 
-/// A hash of what the job does: its name, label and arguments. None if no other job does the same again: an ad hoc job is one
-/// of a kind, and so is a job whose arguments are not told from others by a label.
+/// A hash of what the job does: its name, label and arguments. None if no other job does the same again (see `same_work`).
 fn task_hash(job: &NewJob) -> Option<i64> {
-    let is_repeated = !job.definition.ad_hoc && (job.label.is_some() || job.args.is_empty());
+    let JobDefinition { ad_hoc, .. } = *job.definition;
+    let is_one_of_a_kind = ad_hoc || job.definition.is_alert();
+    let is_repeated = !is_one_of_a_kind && (job.label.is_some() || job.args.is_empty());
     is_repeated.then(|| {
         // None of the parts can hold a NUL.
         let label = job.label.as_deref().unwrap_or_default();

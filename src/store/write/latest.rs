@@ -7,6 +7,7 @@ use rusqlite::params;
 
 use super::act::{Act, ActResult, Done, Refusal, act_on};
 use super::expire;
+use super::same_work::task;
 use crate::model::JobState;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
@@ -16,7 +17,7 @@ use crate::store::file::row::{one, run};
 type Newest = (i64, std::result::Result<Done, Refusal>);
 
 impl Store {
-    /// Acts on these dead letters in one transaction: of those that do the same (see `task_hash` in `schema.sql`) on the newest
+    /// Acts on these dead letters in one transaction: of those that do the same (see `same_work`) on the newest
     /// alone, and the older ones are resolved with a note.
     ///
     /// If the newest is left as it is, so are the older ones, because then nothing does their work. What somebody else has
@@ -44,9 +45,12 @@ fn act_on_one(
     newest: &mut HashMap<i64, Newest>,
 ) -> Result<std::result::Result<Done, Refusal>> {
     let Some(state) = expire::expire_and_get_state(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
-    let sql = "SELECT task_hash, resolved_at IS NOT NULL AS is_resolved FROM jobs WHERE id = ?1";
+    let sql = format!(
+        "SELECT {} AS task, j.resolved_at IS NOT NULL AS is_resolved FROM jobs AS j WHERE j.id = ?1",
+        task("j")
+    );
     let (task, is_resolved): (Option<i64>, bool) =
-        one(tx, sql, [id], |row| Ok((row.get("task_hash")?, row.get("is_resolved")?)))?;
+        one(tx, &sql, [id], |row| Ok((row.get("task")?, row.get("is_resolved")?)))?;
     if is_resolved {
         return Ok(Err(Refusal::State(state)));
     }

@@ -19,6 +19,7 @@ pub mod outputs;
 pub mod prune;
 pub mod recover;
 pub mod runs;
+pub mod same_work;
 pub mod scheduled_run;
 pub mod schedules;
 pub mod stuck;

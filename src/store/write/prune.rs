@@ -11,6 +11,7 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::expire;
+use super::same_work::{UNRESOLVED, may_make_good};
 use crate::model::JobState;
 use crate::store::file::connection::wait_fairly;
 use crate::store::file::error::Result;
@@ -54,19 +55,19 @@ pub struct Kept {
 /// When a job finished, and its id. Jobs are removed in this order.
 type Position = (i64, i64);
 
-/// The condition that no unfinished job depends on a job; `unfinished` is the condition on `jobs AS j` for that.
-fn unneeded(unfinished: &str) -> String {
+/// The condition that no unfinished job depends on the job with this alias; `unfinished` is the condition on `jobs AS w` for that.
+fn unneeded(job: &str, unfinished: &str) -> String {
     format!(
-        "NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
-                     WHERE d.dependency_id = jobs.id AND {unfinished})"
+        "NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS w ON w.id = d.job_id
+                     WHERE d.dependency_id = {job}.id AND {unfinished})"
     )
 }
 
-const UNFINISHED: &str = "j.state IN ('pending', 'running')";
+const UNFINISHED: &str = "w.state IN ('pending', 'running')";
 
 /// [`UNFINISHED`], as it will be after a prune of dead jobs, which first records what has expired until `?1`.
 const UNFINISHED_AFTER_EXPIRY: &str =
-    "(j.state = 'running' OR j.state = 'pending' AND coalesce(j.expires_at > ?1, 1))";
+    "(w.state = 'running' OR w.state = 'pending' AND coalesce(w.expires_at > ?1, 1))";
 
 /// The conditions of a filter besides the state.
 const SELECTED: &str = "changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
@@ -74,18 +75,27 @@ const SELECTED: &str = "changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 I
 impl Store {
     /// How many jobs [`Store::prune`] would remove. Counts pending jobs whose expiry nobody has recorded yet.
     pub fn count_prunable(&self, filter: &PruneFilter) -> Result<u64> {
-        self.read(|tx| Ok(count(tx, filter, &unneeded(unfinished(filter)))?.0))
+        let condition =
+            format!("{} AND NOT {}", unneeded("jobs", unfinished(filter)), makes_good_what_stays(filter));
+        self.read(|tx| Ok(count(tx, filter, &condition)?.0))
+    }
+
+    /// How many of the selected jobs [`Store::prune`] leaves because unresolved deaths are good only because of them.
+    pub fn kept_for_deaths(&self, filter: &PruneFilter) -> Result<u64> {
+        let condition =
+            format!("{} AND {}", unneeded("jobs", unfinished(filter)), makes_good_what_stays(filter));
+        self.read(|tx| Ok(count(tx, filter, &condition)?.0))
     }
 
     /// The selected jobs that [`Store::prune`] leaves, because unfinished jobs are after them; none if there are none.
     pub fn kept_for_others(&self, filter: &PruneFilter) -> Result<Option<Kept>> {
         let unfinished = unfinished(filter);
         self.read(|tx| {
-            let (jobs, first) = count(tx, filter, &format!("NOT {}", unneeded(unfinished)))?;
+            let (jobs, first) = count(tx, filter, &format!("NOT {}", unneeded("jobs", unfinished)))?;
             let Some(id) = first else { return Ok(None) };
             let sql = format!(
-                "SELECT j.id, j.name FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
-                 WHERE d.dependency_id = ?2 AND ?1 IS NOT NULL AND {unfinished} ORDER BY j.id LIMIT 1"
+                "SELECT w.id, w.name FROM dependencies AS d JOIN jobs AS w ON w.id = d.job_id
+                 WHERE d.dependency_id = ?2 AND ?1 IS NOT NULL AND {unfinished} ORDER BY w.id LIMIT 1"
             );
             maybe(tx, &sql, params![filter.until, id], |row| {
                 Ok(Kept { jobs, id, dependent: row.get("id")?, dependent_name: row.get("name")? })
@@ -115,18 +125,22 @@ impl Store {
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64> {
         let mut gone = 0;
-        for state in &filter.states {
+        // Dead ones go first, because a success that makes one of them good stays while that one does.
+        let (dead, others): (Vec<JobState>, Vec<JobState>) =
+            filter.states.iter().partition(|state| **state == JobState::Dead);
+        for state in dead.into_iter().chain(others) {
             // A job may have been retried since it was found. A trigger removes the history of a job with it. Without NOT
             // INDEXED SQLite looks through all jobs of the state for these few.
             let delete = format!(
                 "DELETE FROM jobs NOT INDEXED WHERE id IN (SELECT value FROM json_each(?1))
-                 AND state = '{state}' AND changed_at <= ?2 AND {}",
-                unneeded(UNFINISHED)
+                 AND state = '{state}' AND changed_at <= ?2 AND {} AND NOT {}",
+                unneeded("jobs", UNFINISHED),
+                may_make_good(&[UNRESOLVED.to_owned()])
             );
             let mut last = (i64::MIN, 0);
             loop {
                 // The search is no part of the write, because it may pass over many jobs of other names.
-                let found = self.read(|tx| page(tx, filter, *state, last, chunk))?;
+                let found = self.read(|tx| page(tx, filter, state, last, chunk))?;
                 let Some(newest) = found.last() else { break };
                 last = *newest;
                 let ids = json!(found.iter().map(|(_, id)| id).collect::<Vec<_>>()).to_string();
@@ -191,6 +205,18 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// The condition that a job makes a death good that [`Store::prune`] does not remove by this filter.
+fn makes_good_what_stays(filter: &PruneFilter) -> String {
+    if !filter.states.contains(&JobState::Dead) {
+        return may_make_good(&[UNRESOLVED.to_owned()]);
+    }
+    // It records what has expired first.
+    let expired = "jobs AS j INDEXED BY jobs_expiring
+                   WHERE j.state = 'pending' AND j.expires_at IS NOT NULL AND j.expires_at <= ?1";
+    let goes = format!("{SELECTED} AND {}", unneeded("j", UNFINISHED_AFTER_EXPIRY));
+    may_make_good(&[UNRESOLVED, expired].map(|deaths| format!("{deaths} AND NOT ({goes})")))
 }
 
 /// What counts as unfinished for this filter.

@@ -2,6 +2,7 @@
 //! run, and only where that is no use, one is enqueued with the job, as if the dependency had no schedule.
 
 use super::expire::expire_and_get_state;
+use super::same_work::task;
 use super::stuck;
 use crate::model::{JobState, OwnSchedule};
 use crate::store::file::error::{Result, StoreError};
@@ -25,10 +26,13 @@ pub enum ScheduledRun {
 /// Finds the newest job of this name without label and arguments, and says what it is for a job that depends on it. An expiry that
 /// is due is recorded first.
 pub fn newest(tx: &Tx, name: &str, schedule: OwnSchedule) -> Result<ScheduledRun> {
-    // Jobs without a hash are ad hoc: they do other work.
-    let sql = "SELECT id FROM jobs INDEXED BY jobs_by_name
-               WHERE name = ?1 AND label IS NULL AND args_nul IS NULL AND task_hash IS NOT NULL ORDER BY id DESC LIMIT 1";
-    let Some(id) = maybe(tx, sql, [name], value::<i64>)? else { return Ok(ScheduledRun::Missing) };
+    // Ad hoc jobs and alerts do other work.
+    let sql = format!(
+        "SELECT j.id FROM jobs AS j INDEXED BY jobs_by_name
+         WHERE j.name = ?1 AND j.label IS NULL AND j.args_nul IS NULL AND {} IS NOT NULL ORDER BY j.id DESC LIMIT 1",
+        task("j")
+    );
+    let Some(id) = maybe(tx, &sql, [name], value::<i64>)? else { return Ok(ScheduledRun::Missing) };
     let state = expire_and_get_state(tx, id)?;
     Ok(match state {
         Some(JobState::Dead) if stuck::state(tx, id)?.is_some_and(|job| job.retryable) => {

@@ -78,7 +78,7 @@ pub(super) struct Job {
 impl Job {
     /// No other job does the same.
     pub fn is_one_of_a_kind(&self) -> bool {
-        self.definition.ad_hoc || self.label.is_none() && !self.args.is_empty()
+        self.definition.ad_hoc || self.definition.is_alert() || self.label.is_none() && !self.args.is_empty()
     }
 
     pub fn is_unfinished(&self) -> bool {
@@ -482,6 +482,7 @@ impl Plain {
                     && name.as_ref().is_none_or(|name| *name == job.definition.name)
                     && queue.as_ref().is_none_or(|queue| *queue == job.definition.queue)
                     && !self.is_needed(job.id)
+                    && !self.makes_good(job)
             };
             let gone: Vec<i64> = self.jobs.values().filter(goes).map(|job| job.id).collect();
             for id in &gone {
@@ -489,6 +490,26 @@ impl Plain {
             }
             gone.len() as u64
         };
-        states.iter().map(of_state).sum()
+        let (dead, others): (Vec<_>, Vec<_>) = states.iter().partition(|state| **state == JobState::Dead);
+        dead.into_iter().chain(others).map(of_state).sum()
+    }
+
+    /// Whether this is a success without a newer one, and an unresolved death of its work stands.
+    fn makes_good(&self, job: &Job) -> bool {
+        let work = |job: &Job| (job.definition.name.clone(), job.label.clone(), job.args.clone());
+        let of_work = |other: &&Job| !other.is_one_of_a_kind() && work(other) == work(job);
+        let is_newer = |other: &Job| other.id > job.id && other.changed_at >= job.changed_at;
+        job.state == JobState::Succeeded
+            && !job.is_one_of_a_kind()
+            && self
+                .jobs
+                .values()
+                .filter(of_work)
+                .any(|other| other.dead.is_some() && other.resolved_at.is_none())
+            && !self
+                .jobs
+                .values()
+                .filter(of_work)
+                .any(|other| other.state == JobState::Succeeded && is_newer(other))
     }
 }
