@@ -16,7 +16,7 @@ use super::error::CliError;
 use super::typed_time::At;
 use super::values::{self, JobRef};
 use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, JobLayer};
-use crate::store::OnConflict;
+use crate::store::{Due, OnConflict};
 use crate::text::{Millis, Timestamp, near_names};
 
 /// The options of one job. Each field is a flag, and a key of a batch line with the same meaning and the same values.
@@ -233,9 +233,9 @@ impl JobOptions {
         }
     }
 
-    /// The due time, if these options give one.
-    pub fn run_at(&self, now: Timestamp) -> Option<Timestamp> {
-        self.delay.map(|delay| now.plus(delay)).or(self.at.map(|at| at.resolve(now)))
+    /// When the job is due, if these options say so.
+    pub fn due(&self, now: Timestamp) -> Option<Due> {
+        self.delay.map(Due::In).or(self.at.map(|at| Due::At(at.resolve(now))))
     }
 }
 

@@ -16,7 +16,7 @@ use super::values::JobRef;
 use crate::jobfile::JobFile;
 use crate::model::{Bytes, Command, DependencyKind, JobDefinition, JobLayer, MAX_ARG_STRLEN, check_name};
 use crate::place::runner;
-use crate::store::{Dependency, JobRow, NewJob, Store};
+use crate::store::{Dependency, Due, JobRow, NewJob, Store};
 use crate::text::{Timestamp, shell_word};
 
 /// Builds jobs from layers of options. The first layer wins: a batch line comes before the command line.
@@ -130,7 +130,7 @@ impl<'a> Planner<'a> {
         check_limits(&definition, &args)?;
         Ok(NewJob {
             args,
-            run_at: options.iter().find_map(|layer| layer.run_at(self.now)),
+            due: options.iter().find_map(|layer| layer.due(self.now)).unwrap_or_default(),
             idempotency_key: options.iter().find_map(|layer| layer.idempotency_key.clone()),
             label: options.iter().find_map(|layer| layer.label.clone()),
             on_conflict: options.iter().find_map(|layer| layer.on_conflict).unwrap_or_default(),
@@ -158,7 +158,7 @@ impl<'a> Planner<'a> {
         definition.unique_key = definition.unique_key.or_else(|| old.definition.unique_key.clone());
         definition.keep_alert_variables(&old.definition);
         let new = self.job(Arc::new(definition), &[&options])?;
-        Ok(Some(NewJob { scheduled: old.scheduled, run_at: Some(self.now), ..new }))
+        Ok(Some(NewJob { scheduled: old.scheduled, due: Due::At(self.now), ..new }))
     }
 
     /// A [`Planner::replacement`] for a pending job. It keeps the place of the old one: its due time, queue and priority, and the
@@ -170,7 +170,7 @@ impl<'a> Planner<'a> {
             definition.priority = old.definition.priority;
             NewJob {
                 definition: Arc::new(definition),
-                run_at: Some(old.run_at.max(self.now)),
+                due: Due::At(old.run_at.max(self.now)),
                 run_worker_id: old.run_worker_id,
                 ..new
             }

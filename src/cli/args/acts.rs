@@ -5,7 +5,7 @@ use clap::Args;
 use crate::cli::typed_time::At;
 use crate::cli::values::{self, JobRef};
 use crate::model::ErrorCode;
-use crate::store::Filter;
+use crate::store::{Due, Filter};
 use crate::text::{Millis, Timestamp};
 
 /// Jobs, or the unfinished ones that filters select.
@@ -113,10 +113,10 @@ pub struct WhatToChange {
 }
 
 impl WhatToChange {
-    /// The new due time, if there is one.
-    pub fn run_at(&self, now: Timestamp) -> Option<Timestamp> {
-        let now_or_in = if self.now { Some(Millis(0)) } else { self.delay };
-        now_or_in.map(|delay| now.plus(delay)).or(self.at.map(|at| at.resolve(now)))
+    /// When the job is due from now on, if these options say so.
+    pub fn due(&self, now: Timestamp) -> Option<Due> {
+        let now_or_in = if self.now { Some(Due::Now) } else { self.delay.map(Due::In) };
+        now_or_in.or(self.at.map(|at| Due::At(at.resolve(now))))
     }
 }
 

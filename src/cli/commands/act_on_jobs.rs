@@ -115,8 +115,7 @@ pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<Ex
         let jobs = &replacements(&selected.jobs, |old| planner.replacement_in_place(old))?;
         return selected.run(&mut store, Act::ReplacePending { jobs }, *dry_run, out);
     }
-    let change =
-        JobChange { run_at: what.run_at(now), priority: what.priority, queue: what.to_queue.clone() };
+    let change = JobChange { due: what.due(now), priority: what.priority, queue: what.to_queue.clone() };
     selected.run(&mut store, Act::Change(&change), *dry_run, out)
 }
 
@@ -409,7 +408,7 @@ fn show_planned(out: &mut Output, act: Act<'_>, done: Done, job: &JobRow, new: &
 /// What has changed of this job, as it is now.
 fn changed_text(change: &JobChange, job: &JobRow) -> String {
     let now = clock::now();
-    let due = change.run_at.map(|_| match job.run_at {
+    let due = change.due.map(|_| match job.run_at {
         at if at <= now => "due now".to_owned(),
         at => format!("due {} ({})", local_time(at), relative_time(at, now)),
     });

@@ -242,8 +242,6 @@ fn plan(global: &Global, verb: &'static str, args: &EnqueueArgs) -> Result<Plan>
             bail!(CliError::usage("--stdin is for a single job"));
         };
         job.stdin = Some(read_input()?);
-        // `--in` counts from the end of the input, which may take long to arrive.
-        job.run_at = args.options.run_at(clock::now());
     }
     Ok(plan)
 }

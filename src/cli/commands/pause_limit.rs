@@ -22,12 +22,16 @@ use crate::view::text::status::stop_text;
 /// Pauses a queue, a schedule or everything.
 pub fn pause(global: &Global, args: &PauseArgs, out: &mut Output) -> Result<ExitStatus> {
     let now = clock::now();
-    let end = args.span.map(|span| now.plus(span)).or(args.until.map(|until| until.resolve(now)));
-    if let Some(end) = end.filter(|end| *end <= now) {
+    let pause = match (args.span, args.until) {
+        (Some(span), _) => Pause::For(now, span),
+        (None, Some(until)) => Pause::Until(until.resolve(now)),
+        (None, None) => Pause::UntilResumed,
+    };
+    if let Some(end) = pause.ends_at().filter(|end| *end <= now) {
         let what = format!("the pause would end at {}, which has passed", local_time(end));
         bail!(CliError::new(ExitStatus::USAGE, what).hint("--for 2h, or --until with a time to come"));
     }
-    set_pause(global, &args.what, Some(end.map_or(Pause::UntilResumed, Pause::Until)), out)
+    set_pause(global, &args.what, Some(pause), out)
 }
 
 /// Resumes a queue or a schedule, or ends the pause of everything.

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::model::{AttemptEnd, Bytes, Command, EndCause, JobDefinition, Status};
 use crate::store::file::version::Version;
 use crate::store::{
-    DefinitionCache, EndedAttempt, Enqueued, JobChange, NewJob, Result, Store, StoreFile, Takes, Turn,
+    DefinitionCache, Due, EndedAttempt, Enqueued, JobChange, NewJob, Result, Store, StoreFile, Takes, Turn,
     TurnRequest, Worker,
 };
 use crate::text::{Millis, Timestamp};
@@ -184,5 +184,5 @@ pub(super) fn lost(job_id: i64, number: u32, finished_at: Timestamp) -> EndedAtt
 
 /// A change that makes a job due at this time, or now if that has passed.
 pub fn due_at(at: Timestamp) -> JobChange {
-    JobChange { run_at: Some(at), ..JobChange::default() }
+    JobChange { due: Some(Due::At(at)), ..JobChange::default() }
 }

@@ -5,6 +5,7 @@ mod backup;
 mod crontab;
 mod crowd;
 mod enqueue;
+mod far_times;
 mod fences;
 mod fixture;
 mod opening;

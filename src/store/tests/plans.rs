@@ -13,7 +13,7 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use super::fixture::{Place, definition, due_at, exited, lost, new_job, unsynced, worker_row};
 use crate::model::{AttemptOutput, JobState, Limits, Outcome, Rate};
 use crate::store::{
-    Act, DefinitionCache, Filter, LimitChange, LiveOutput, NewJob, OnConflict, PruneFilter, Store,
+    Act, DefinitionCache, Due, Filter, LimitChange, LiveOutput, NewJob, OnConflict, PruneFilter, Store,
     Surroundings, Takes, TurnRequest,
 };
 use crate::text::{Millis, Timestamp};
@@ -94,7 +94,7 @@ fn flow(store: &mut Store) {
     store.change_limits("p", LimitChange::Set(limits)).unwrap();
     for (n, queue) in ["p", "q", "p", "q", "q"].iter().enumerate() {
         store.at(NOW).add(&[job(queue, i32::from(n > 2), Some(&format!("k{n}")))]).unwrap();
-        let late = NewJob { run_at: Some(Timestamp(9_000)), ..job(queue, 0, None) };
+        let late = NewJob { due: Due::At(Timestamp(9_000)), ..job(queue, 0, None) };
         store.at(NOW).add(&[late]).unwrap();
     }
     let again = NewJob { idempotency_key: None, on_conflict: OnConflict::Replace, ..job("q", 0, Some("k0")) };

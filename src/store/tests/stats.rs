@@ -2,7 +2,7 @@
 
 use super::fixture::{Scene, definition, due_at, exited, failed, lost, new_job};
 use crate::model::{EndCause, Jitter, Status, Strategy};
-use crate::store::{Act, Filter, NameStats, NewJob};
+use crate::store::{Act, Due, Filter, NameStats, NewJob};
 use crate::text::{Millis, Timestamp};
 
 /// A job of this name with two runs, the second 100 ms after the first.
@@ -34,7 +34,7 @@ fn jobs_attempts_and_how_long_they_ran_and_waited() {
     // Due at 1000, but of a first run that was retried that is not kept; due again at 1300 + 100.
     scene.run(1_050, 1_100, &failed(job, 1, 1_300));
     scene.run(1_420, 1_430, &exited(job, 2, Timestamp(1_530)));
-    let job = scene.add(NewJob { run_at: Some(Timestamp(5_000)), ..twice("a") }, 2_000);
+    let job = scene.add(NewJob { due: Due::At(Timestamp(5_000)), ..twice("a") }, 2_000);
     scene.run(5_001, 5_007, &exited(job, 1, Timestamp(5_047)));
     let a = scene.of("a", None);
     assert_eq!((a.succeeded, a.dead, a.cancelled, a.attempts, a.successes), (2, 0, 0, 3, 2));

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use rusqlite::params;
 
-use super::insert::{self, NewJob};
+use super::insert::{self, Due, NewJob};
 use super::{definition, dependencies, expire};
 use crate::model::{JobDefinition, JobState};
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{one, run, value};
-use crate::text::Timestamp;
+use crate::text::{Millis, Timestamp};
 
 /// The change that a person asks for.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub enum Act<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct JobChange {
     /// A time that has passed means now, which leaves a job alone that is due already.
-    pub run_at: Option<Timestamp>,
+    pub due: Option<Due>,
     pub priority: Option<i32>,
     pub queue: Option<String>,
 }
@@ -175,10 +175,11 @@ fn change(tx: &Tx, id: i64, change: &JobChange) -> ActOutcome {
         let expires_at: Option<Timestamp> = row.get("expires_at")?;
         Ok((row.get::<_, Timestamp>("run_at")?, expires_at, row.get::<_, bool>("has_started")?))
     })?;
-    let run_at = match change.run_at {
+    let run_at = match change.due {
         None => old_run_at,
-        Some(at) if at <= tx.now => old_run_at.min(tx.now),
-        Some(at) => at,
+        Some(Due::In(delay)) if delay > Millis(0) => tx.now.plus(delay),
+        Some(Due::At(at)) if at > tx.now => at,
+        Some(_) => old_run_at.min(tx.now),
     };
     if let Some(expiry) = &mut expires_at {
         if !has_started {
@@ -190,6 +191,14 @@ fn change(tx: &Tx, id: i64, change: &JobChange) -> ActOutcome {
     let sql = "UPDATE jobs SET run_at = ?2, expires_at = ?3, priority = coalesce(?4, priority), queue = coalesce(?5, queue)
                WHERE id = ?1 AND state = 'pending'";
     run(tx, sql, params![id, run_at, expires_at, change.priority, change.queue])?;
+    if let Some(due) = change.due {
+        let from = due.delay().map(|_| tx.now);
+        run(
+            tx,
+            "UPDATE jobs SET due_from = ?2, due_delay_ms = ?3 WHERE id = ?1",
+            params![id, from, due.delay()],
+        )?;
+    }
     Ok(Ok(Done::Changed))
 }
 
@@ -209,7 +218,9 @@ fn change_definition(tx: &Tx, id: i64, new: Option<&NewJob>) -> ActOutcome {
     let run_at: Timestamp = one(tx, sql, params![id, tx.now], value)?;
     let by = replace(tx, id, new)?;
     // A new job is due now at the earliest; this one keeps its place among those that are due.
-    run(tx, "UPDATE jobs SET run_at = min(run_at, ?2) WHERE id = ?1", params![by, run_at])?;
+    let sql = "UPDATE jobs SET run_at = min(run_at, ?2), (due_from, due_delay_ms) =
+                   (SELECT due_from, due_delay_ms FROM jobs WHERE id = ?3) WHERE id = ?1";
+    run(tx, sql, params![by, run_at, id])?;
     // The `run` that waits for the old job waits for the new one.
     if let Some(worker) = new.run_worker_id {
         run(tx, "UPDATE workers SET run_job_id = ?3 WHERE id = ?1 AND run_job_id = ?2", [worker, id, by])?;

@@ -1,6 +1,9 @@
-//! Next times of schedules that are too far away, because the clock was ahead when they were computed.
+//! Times that are too far away, because the clock was ahead when they were computed: next times of schedules, due times that were
+//! computed from a delay, and ends of pauses that were made for a time.
+//!
+//! A time that a person named is never moved.
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use crate::model::Schedule;
 use crate::store::file::error::Result;
@@ -9,42 +12,129 @@ use crate::store::file::row::{all, run};
 use crate::store::file::schema;
 use crate::text::{Millis, Timestamp, time_zone};
 
+/// A stored time that is further in the future than this shows that the clock was set back. A smaller difference may come
+/// from two processes that read the clock at the same moment.
+pub const SLACK: Millis = Millis::from_secs(1);
+
 /// A last time that is further ahead than this is that of a clock which was wrong.
 pub const AHEAD: Millis = Millis::from_secs(24 * 60 * 60);
 
 /// No two zones are further apart than this.
 const ZONES_APART: Millis = Millis::from_secs(26 * 60 * 60);
 
-/// A next time that the clock put too far away while it was ahead.
+/// A time that was too far away, and the one that holds now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FarTime {
-    /// The name of the schedule.
-    pub name: String,
+    pub of: Far,
     pub from: Timestamp,
     pub to: Timestamp,
 }
 
+/// What the time is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Far {
+    /// The next time of this schedule.
+    Schedule(String),
+    /// The due time of this job.
+    Job {
+        id: i64,
+        name: String,
+    },
+    /// The end of the pause of this queue.
+    PausedQueue(String),
+    PausedSchedule(String),
+    PauseOfAll,
+}
+
 impl Store {
-    /// Finds the schedules whose next time is further away than their text gives, because the clock was ahead, and gives each
-    /// its next time by the clock of now. When it was applied may lie as far ahead, and becomes now, so that the age of its last
-    /// success counts.
+    /// Finds the times that are too far away, because the clock was ahead, and computes them again by the clock of now.
+    ///
+    /// A schedule gets the next time that its text gives. When it was applied may lie as far ahead, and becomes now, so that the
+    /// age of its last success counts. A delay or the length of a pause counts from now.
     pub fn bring_far_times_nearer(&mut self) -> Result<Vec<FarTime>> {
-        if self.read(far_times)?.is_empty() {
+        let is_any = |tx: &Tx| {
+            Ok(!(far_times(tx)?.is_empty() && far_jobs(tx)?.is_empty() && far_pauses(tx)?.is_empty()))
+        };
+        if !self.read(is_any)? {
             return Ok(Vec::new());
         }
         self.write_work(|tx| {
-            let far = far_times(tx)?;
-            for FarTime { name, to, .. } in &far {
-                let sql =
-                    "UPDATE schedules SET next_at = ?2, applied_at = iif(applied_at > ?4, ?3, applied_at),
-                                                last_fired_at = iif(last_fired_at > ?4, NULL, last_fired_at),
-                                                last_job_id = iif(last_fired_at > ?4, NULL, last_job_id)
-                           WHERE name = ?1";
-                run(tx, sql, params![name, to, tx.now, tx.now.plus(AHEAD)])?;
+            let far = [far_times(tx)?, far_jobs(tx)?, far_pauses(tx)?].concat();
+            for time in &far {
+                bring_nearer(tx, time)?;
             }
             Ok(far)
         })
     }
+}
+
+fn bring_nearer(tx: &Tx, FarTime { of, from, to }: &FarTime) -> Result<()> {
+    match of {
+        Far::Schedule(name) => {
+            let sql = "UPDATE schedules SET next_at = ?2, applied_at = iif(applied_at > ?4, ?3, applied_at),
+                                            last_fired_at = iif(last_fired_at > ?4, NULL, last_fired_at),
+                                            last_job_id = iif(last_fired_at > ?4, NULL, last_job_id)
+                       WHERE name = ?1";
+            run(tx, sql, params![name, to, tx.now, tx.now.plus(AHEAD)])?
+        }
+        Far::Job { id, .. } => {
+            let sql = "UPDATE jobs SET run_at = ?2, due_from = ?3, due_delay_ms = ?2 - ?3,
+                                       expires_at = expires_at - (?4 - ?2) WHERE id = ?1";
+            run(tx, sql, params![id, to, tx.now, from])?
+        }
+        Far::PausedQueue(name) => run(
+            tx,
+            "UPDATE queues SET paused_until = ?2, paused_at = ?3 WHERE name = ?1",
+            params![name, to, tx.now],
+        )?,
+        Far::PausedSchedule(name) => {
+            let sql = "UPDATE schedules SET paused_until = ?2, paused_at = ?3 WHERE name = ?1";
+            run(tx, sql, params![name, to, tx.now])?
+        }
+        Far::PauseOfAll => {
+            run(tx, "UPDATE pause_of_all SET paused_until = ?1, paused_at = ?2", params![to, tx.now])?
+        }
+    };
+    Ok(())
+}
+
+/// The pending jobs whose delay counts from a time to come. In a job of a program older than 1.2 the delay is known only if its
+/// schedule drew it.
+fn far_jobs(tx: &Tx) -> Result<Vec<FarTime>> {
+    let sql = "SELECT id, name, run_at, due_delay_ms AS delay FROM jobs INDEXED BY jobs_delayed
+               WHERE state = 'pending' AND due_from IS NOT NULL AND due_from > ?1 AND run_at = due_from + due_delay_ms
+                     AND needs_version <= ?2
+               UNION ALL
+               SELECT id, name, run_at, run_at - scheduled_for FROM (SELECT * FROM jobs ORDER BY id DESC LIMIT 1000)
+               WHERE state = 'pending' AND due_from IS NULL AND attempts = 0 AND enqueued_at > ?1 AND scheduled_for > ?1
+                     AND run_at - scheduled_for BETWEEN 1 AND (SELECT max(random_delay_ms) FROM schedules)
+                     AND needs_version <= ?2 ORDER BY id";
+    all(tx, sql, params![tx.now.plus(SLACK), schema::known().version()], |row| {
+        let job = Far::Job { id: row.get("id")?, name: row.get("name")? };
+        Ok(FarTime { of: job, from: row.get("run_at")?, to: tx.now.plus(row.get("delay")?) })
+    })
+}
+
+/// The pauses that were made for a time, and begin in the future.
+fn far_pauses(tx: &Tx) -> Result<Vec<FarTime>> {
+    let is_far = "paused_at > ?1 AND paused_until = paused_at + paused_for_ms";
+    let read = |of: fn(String) -> Far| {
+        move |row: &Row<'_>| {
+            let to = tx.now.plus(row.get("paused_for_ms")?);
+            Ok(FarTime { of: of(row.get("name")?), from: row.get("paused_until")?, to })
+        }
+    };
+    let future = tx.now.plus(SLACK);
+    let columns = "paused_until, paused_for_ms";
+    let sql = format!("SELECT name, {columns} FROM queues WHERE paused AND {is_far} ORDER BY name");
+    let mut far = all(tx, &sql, [future], read(Far::PausedQueue))?;
+    let sql = format!(
+        "SELECT name, {columns} FROM schedules WHERE paused AND {is_far} AND needs_version <= ?2 ORDER BY name"
+    );
+    far.extend(all(tx, &sql, params![future, schema::known().version()], read(Far::PausedSchedule))?);
+    let sql = format!("SELECT 'all' AS name, {columns} FROM pause_of_all WHERE {is_far}");
+    far.extend(all(tx, &sql, [future], read(|_| Far::PauseOfAll))?);
+    Ok(far)
 }
 
 fn far_times(tx: &Tx) -> Result<Vec<FarTime>> {
@@ -64,7 +154,9 @@ fn far_times(tx: &Tx) -> Result<Vec<FarTime>> {
         });
         Ok((row.get("name")?, from, nearer))
     })?;
-    let far = rows.into_iter().filter_map(|(name, from, nearer)| Some(FarTime { name, from, to: nearer? }));
+    let of = Far::Schedule;
+    let far =
+        rows.into_iter().filter_map(|(name, from, nearer)| Some(FarTime { of: of(name), from, to: nearer? }));
     Ok(far.collect())
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rusqlite::params;
 
 use super::enqueue;
-use super::insert::{Dependency, Firing, NewJob};
+use super::insert::{Dependency, Due, Firing, NewJob};
 use super::limits;
 use super::schedules::{SELECT, StoredSchedule, end_pauses, next_due, read};
 use crate::model::{Event, Schedule};
@@ -157,7 +157,7 @@ fn enqueue_for(
         let delay = row.text.random_delay.map(|most| Millis(rand::random_range(0..=most.0)));
         for job in &mut jobs {
             job.scheduled = Some(Firing { at, offset });
-            job.run_at = delay.map(|delay| at.plus(delay));
+            job.due = delay.map_or(Due::Now, Due::In);
         }
         let enqueued = enqueue::insert_all(tx, &jobs, &mut |_| ())?;
         let job_id = enqueued.last().filter(|job| job.created).map(|job| job.id);

@@ -11,7 +11,7 @@ use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
 use crate::store::file::row::run;
 use crate::store::file::version::Version;
-use crate::text::Timestamp;
+use crate::text::{Millis, Timestamp};
 
 /// The way to proceed if an unfinished job holds the unique key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -34,12 +34,11 @@ pub struct NewJob {
     pub args: Vec<Bytes>,
     /// The standard input of every attempt.
     pub stdin: Option<Vec<u8>>,
-    /// When the job is due; now if this is none or in the past. A job of a schedule is due then in any case.
-    pub run_at: Option<Timestamp>,
+    pub due: Due,
     /// An enqueue with a key that was used before gives the id of the earlier job, as long as that one is kept.
     pub idempotency_key: Option<String>,
     pub on_conflict: OnConflict,
-    /// The time of the schedule that enqueues this job. Without `run_at` the job is due then, even if that time is past.
+    /// The time of the schedule that enqueues this job. It stands for now in `due`, even if it is past.
     pub scheduled: Option<Firing>,
     pub label: Option<String>,
     /// The jobs that must end before this one starts.
@@ -50,6 +49,27 @@ pub struct NewJob {
     pub own_schedule: Option<OwnSchedule>,
     /// The row id of the `run` that starts it: while that lives, nobody else does.
     pub run_worker_id: Option<i64>,
+}
+
+/// When a job is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Due {
+    #[default]
+    Now,
+    /// At this time; now if that is past.
+    At(Timestamp),
+    /// So long after now.
+    In(Millis),
+}
+
+impl Due {
+    /// The delay that a due time of now is computed from; none if nobody gave one.
+    pub const fn delay(self) -> Option<Millis> {
+        match self {
+            Self::In(delay) => Some(delay),
+            Self::Now | Self::At(_) => None,
+        }
+    }
 }
 
 /// A job that another one depends on.
@@ -84,7 +104,7 @@ impl NewJob {
             definition,
             args: Vec::new(),
             stdin: None,
-            run_at: None,
+            due: Due::Now,
             idempotency_key: None,
             on_conflict: OnConflict::default(),
             scheduled: None,
@@ -98,10 +118,18 @@ impl NewJob {
 
     /// The due time of a job that is enqueued now.
     pub fn due_at(&self, now: Timestamp) -> Timestamp {
-        match self.scheduled {
-            Some(scheduled) => self.run_at.unwrap_or(scheduled.at),
-            None => self.run_at.map_or(now, |at| at.max(now)),
+        let from = self.due_from(now);
+        match self.due {
+            Due::Now => from,
+            Due::At(at) if self.scheduled.is_some() => at,
+            Due::At(at) => at.max(now),
+            Due::In(delay) => from.plus(delay),
         }
+    }
+
+    /// The time that a delay counts from.
+    fn due_from(&self, now: Timestamp) -> Timestamp {
+        self.scheduled.map_or(now, |scheduled| scheduled.at)
     }
 }
 
@@ -109,8 +137,8 @@ impl NewJob {
 const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args_nul, unique_key,
                                                     idempotency_key, enqueued_at, run_at, expires_at, changed_at,
                                                     scheduled_for, scheduled_offset, unmet_dependencies, label,
-                                                    task_hash, needs_version, run_worker_id)
-                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+                                                    task_hash, needs_version, run_worker_id, due_from, due_delay_ms)
+                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
 
 /// Writes a job whose keys nobody holds, with these dependencies, each named once. Gives its id.
 pub fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[Edge]) -> Result<i64> {
@@ -136,6 +164,8 @@ pub fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[Edge]) 
         task_hash(job),
         definition::needs_version(definition).max(needs_run),
         job.run_worker_id,
+        job.due.delay().map(|_| job.due_from(tx.now)),
+        job.due.delay(),
     ];
     run(tx, INSERT, values)?;
     let id = tx.last_insert_rowid();

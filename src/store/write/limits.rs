@@ -235,13 +235,14 @@ impl LimitRow {
 impl Store {
     /// Pauses a queue, changes the end of its pause, or resumes it (none). True if that changed something.
     pub fn pause_queue(&mut self, queue: &str, pause: Option<Pause>) -> Result<bool> {
-        let sql = "INSERT INTO queues (name, paused, paused_until) VALUES (?1, ?2, ?3)
-                   ON CONFLICT (name) DO UPDATE SET paused = ?2, paused_until = ?3";
+        let sql = "INSERT INTO queues (name, paused, paused_until, paused_at, paused_for_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+                   ON CONFLICT (name) DO UPDATE SET paused = ?2, paused_until = ?3, paused_at = ?4, paused_for_ms = ?5";
         self.write_work(|tx| {
             end_pauses(tx)?;
             let changes = settings(tx)?.get(queue).and_then(|row| row.pause) != pause;
             if changes {
-                run(tx, sql, params![queue, pause.is_some(), pause.and_then(Pause::ends_at)])?;
+                let (from, span) = pause.and_then(Pause::made_for).unzip();
+                run(tx, sql, params![queue, pause.is_some(), pause.and_then(Pause::ends_at), from, span])?;
             }
             Ok(changes)
         })
@@ -250,13 +251,17 @@ impl Store {
     /// Pauses everything, changes the end of that pause, or ends it (none): as if no worker were running. The pauses of queues
     /// and schedules stay. True if that changed something.
     pub fn pause_all(&mut self, pause: Option<Pause>) -> Result<bool> {
-        let sql = "INSERT INTO pause_of_all (id, paused_at, paused_until) VALUES (1, ?1, ?2)
-                   ON CONFLICT (id) DO UPDATE SET paused_until = ?2";
+        let sql = "INSERT INTO pause_of_all (id, paused_at, paused_until, paused_for_ms) VALUES (1, ?1, ?2, ?3)
+                   ON CONFLICT (id) DO UPDATE SET paused_at = iif(?3 IS NULL, paused_at, ?1), paused_until = ?2,
+                                                  paused_for_ms = ?3";
         self.write_work(|tx| {
             end_pauses(tx)?;
             let changes = pause_of_all(tx, tx.now)? != pause;
             match pause {
-                Some(pause) if changes => run(tx, sql, params![tx.now, pause.ends_at()])?,
+                Some(pause) if changes => {
+                    let (from, span) = pause.made_for().unzip();
+                    run(tx, sql, params![from.unwrap_or(tx.now), pause.ends_at(), span])?
+                }
                 Some(_) => 0,
                 None => run(tx, "DELETE FROM pause_of_all", [])?,
             };

@@ -4,6 +4,7 @@
 use rusqlite::{Connection, Row, params};
 
 use super::definition::DefinitionCache;
+use super::far_times::SLACK;
 use super::finish::{self, EndedAttempt};
 use super::turn::release_claim;
 use super::workers;
@@ -14,10 +15,6 @@ use crate::store::file::row::{all, from_row, one, run, value};
 use crate::store::file::schema::{self, version_of};
 use crate::store::file::version::Version;
 use crate::text::Timestamp;
-
-/// A stored time that is further in the future than this shows that the clock was set back. A smaller difference may come
-/// from two processes that read the clock at the same moment.
-const SLACK_MS: i64 = 1_000;
 
 /// A running job of a worker that is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +85,7 @@ impl Store {
     /// because the clock may step twice between two polls. Times in the future among the newest thousand jobs, the attempts
     /// and the queues show that there is something to do.
     pub fn rebase_after_clock_step(&mut self) -> Result<usize> {
-        let future = |tx: &Tx| tx.now.0.saturating_add(SLACK_MS);
+        let future = |tx: &Tx| tx.now.plus(SLACK);
         let stepped = self.read(|tx| {
             let sql = "SELECT EXISTS (SELECT 1 FROM attempts WHERE finished_at > ?1)
                            OR EXISTS (SELECT 1 FROM (SELECT enqueued_at FROM jobs ORDER BY id DESC LIMIT 1000)

@@ -93,11 +93,8 @@ impl StoredSchedule {
     /// one of 06:00 comes), and none in a pause that somebody has to end.
     pub fn next_to_come(&self) -> Option<Timestamp> {
         let next = self.next_at?;
-        match self.pause {
-            None => Some(next),
-            Some(Pause::UntilResumed) => None,
-            Some(Pause::Until(end)) => self.times().ok()?.next_given(next, end.minus(Millis(1))),
-        }
+        let Some(pause) = self.pause else { return Some(next) };
+        self.times().ok()?.next_given(next, pause.ends_at()?.minus(Millis(1)))
     }
 
     /// Whether the row tells when it fires next. It does, unless the machine lost the time zone.
@@ -154,9 +151,11 @@ impl Store {
             }
             let next_at = schedule.next_at.and_then(|next| schedule.times().ok()?.next_given(next, tx.now));
             let boot_id = schedule.boot_id.map(|_| boot_id);
-            let sql = "UPDATE schedules SET paused = ?2, paused_until = ?3, next_at = ?4, boot_id = ?5 WHERE name = ?1";
+            let sql = "UPDATE schedules SET paused = ?2, paused_until = ?3, next_at = ?4, boot_id = ?5, paused_at = ?6,
+                                            paused_for_ms = ?7 WHERE name = ?1";
             let end = pause.and_then(Pause::ends_at);
-            run(tx, sql, params![name, pause.is_some(), end, next_at, boot_id])?;
+            let (from, span) = pause.and_then(Pause::made_for).unzip();
+            run(tx, sql, params![name, pause.is_some(), end, next_at, boot_id, from, span])?;
             Ok(Some(true))
         })
     }

@@ -78,8 +78,8 @@ pub(in crate::worker) async fn run<'a>(
         dispatcher.notice(lack);
     }
     dispatcher.store.rebase_after_clock_step()?;
+    dispatcher.bring_far_times_nearer()?;
     if dispatcher.run.is_none() {
-        dispatcher.bring_far_times_nearer()?;
         dispatcher.fire_at_boot()?;
     }
     let _keeper = match dispatcher.options.keep {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::state::Dispatcher;
 use crate::clock;
 use crate::model::Event;
-use crate::store::{FarTime, StoreError};
+use crate::store::{Far, FarTime, StoreError};
 use crate::text::{Timestamp, local_time};
 
 impl Dispatcher<'_> {
@@ -39,7 +39,7 @@ impl Dispatcher<'_> {
         if (self.changes.clock_set_back || has_news) && self.store.rebase_after_clock_step()? > 0 {
             self.turn_needed = true;
         }
-        if self.changes.clock_set_back {
+        if self.changes.clock_set_back || has_news {
             self.bring_far_times_nearer()?;
             self.changes.clock_set_back = false;
         }
@@ -47,14 +47,19 @@ impl Dispatcher<'_> {
         Ok(())
     }
 
-    /// Looks for schedules whose next times were computed while the clock was ahead.
+    /// Looks for times that were computed while the clock was ahead.
     pub(super) fn bring_far_times_nearer(&mut self) -> Result<(), StoreError> {
-        for FarTime { name, from, to } in self.store.bring_far_times_nearer()? {
+        for FarTime { of, from, to } in self.store.bring_far_times_nearer()? {
             self.turn_needed = true;
+            let what = match of {
+                Far::Schedule(name) => format!("schedule {name} comes next"),
+                Far::Job { id, name } => format!("job {id} {name} is due"),
+                Far::PausedQueue(name) => format!("the pause of queue {name} ends"),
+                Far::PausedSchedule(name) => format!("the pause of schedule {name} ends"),
+                Far::PauseOfAll => "the pause of everything ends".to_owned(),
+            };
             let (from, to) = (local_time(from), local_time(to));
-            self.notice(format!(
-                "schedule {name} comes next at {to}, not at {from}: the clock had been ahead"
-            ));
+            self.notice(format!("{what} at {to}, not at {from}: the clock had been ahead"));
         }
         Ok(())
     }

@@ -295,3 +295,39 @@ fn an_expiry_and_a_given_time_are_those_of_the_wall_clock() {
     assert_eq!(clock.sandbox().log().len(), 3);
     clock.run("doctor").ok();
 }
+
+#[test]
+fn what_was_delayed_or_paused_while_the_clock_was_ahead_waits_no_longer_than_was_asked_for() {
+    for is_worker_alive in [false, true] {
+        let clock = Clock::new(JOBS);
+        clock.run("apply").ok();
+        let named = clock.add("quick --at 2099-01-01T00:00:00Z");
+        let changed = clock.add("quick --in 730d");
+        let worker = is_worker_alive.then(|| clock.worker("-j2"));
+        clock.set(YEAR);
+        let delayed = clock.add("quick --in 10s");
+        clock.run(&format!("change {changed} --in 10s")).ok();
+        for what in ["paced", "--schedule tick", "--all"] {
+            clock.run(&format!("pause {what} --for 10s")).ok();
+        }
+        clock.set(0);
+        let worker = worker.unwrap_or_else(|| clock.worker("-j2"));
+        for what in [
+            "job 2 quick is due",
+            "job 3 quick is due",
+            "queue paced ends",
+            "schedule tick ends",
+            "everything ends",
+        ] {
+            worker.until_it_says(what);
+        }
+        clock.set(11 * SECOND);
+        for id in [changed, delayed] {
+            clock.sandbox().until_state(id, "succeeded");
+        }
+        let state = |id: u64| clock.run(&format!("inspect {id} --json")).ok().json()["phase"].clone();
+        assert_eq!(state(named), "scheduled");
+        drop(worker);
+        clock.run("doctor").ok();
+    }
+}

@@ -12,7 +12,7 @@ use crate::model::{
     Pause, Rate, ResourceUsage, RetryPolicy, SelfReport, SpawnFailure, Status, Strategy, StreamBytes,
 };
 use crate::store::tests::fixture::definition;
-use crate::store::{Dependency, EndedAttempt, NewJob, OnConflict};
+use crate::store::{Dependency, Due, EndedAttempt, NewJob, OnConflict};
 use crate::text::{Millis, Timestamp};
 
 pub(super) const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -77,11 +77,19 @@ pub(super) fn new_job(rng: &mut SmallRng, definitions: &[JobDefinition], now: Ti
     NewJob {
         args: ["", "x y"].iter().take(rng.random_range(0..=2)).map(|arg| Bytes::from(*arg)).collect(),
         stdin: rng.random_bool(0.2).then(|| b"a\0b".to_vec()),
-        run_at: rng.random_bool(0.4).then(|| Timestamp(now.0 + rng.random_range(-2_000..8_000))),
+        due: due(rng, now),
         idempotency_key: rng.random_bool(0.15).then(|| format!("i{}", rng.random_range(0..40))),
         label: rng.random_bool(0.2).then(|| format!("label {}", rng.random_range(0..3))),
         on_conflict: *[OnConflict::Skip, OnConflict::Replace, OnConflict::Error].choose(rng).unwrap(),
         ..NewJob::new(Arc::new(definition))
+    }
+}
+
+pub(super) fn due(rng: &mut SmallRng, now: Timestamp) -> Due {
+    match rng.random_range(0..5) {
+        0 => Due::At(Timestamp(now.0 + rng.random_range(-2_000..8_000))),
+        1 => Due::In(Millis(rng.random_range(0..8_000))),
+        _ => Due::Now,
     }
 }
 

@@ -10,9 +10,10 @@ use crate::model::{
     Limits, Pause, StreamBytes,
 };
 use crate::store::{
-    Dependency, Enqueued, Firing, NewJob, OnConflict, PruneFilter, Result, ScheduledRun, StoreError, Worker,
+    Dependency, Due, Enqueued, Firing, NewJob, OnConflict, PruneFilter, Result, ScheduledRun, StoreError,
+    Worker,
 };
-use crate::text::Timestamp;
+use crate::text::{Millis, Timestamp};
 
 /// Why a job cannot go on by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub(super) struct Job {
     pub state: JobState,
     pub enqueued_at: Timestamp,
     pub run_at: Timestamp,
+    /// The time and the delay that a due time was computed from.
+    pub delay: Option<(Timestamp, Millis)>,
     pub expires_at: Option<Timestamp>,
     pub changed_at: Timestamp,
     pub started_at: Option<Timestamp>,
@@ -414,10 +417,17 @@ impl Plain {
             return Err(StoreError::NoDependency { id: *gone, index });
         }
         self.last_id += 1;
-        let run_at = match (new.scheduled, new.run_at) {
-            (Some(_), Some(at)) => at,
-            (Some(scheduled), None) => scheduled.at,
-            (None, at) => at.map_or(now, |at| at.max(now)),
+        let from = new.scheduled.map_or(now, |scheduled| scheduled.at);
+        let run_at = match new.due {
+            Due::Now => from,
+            Due::At(at) => {
+                if new.scheduled.is_some() {
+                    at
+                } else {
+                    at.max(now)
+                }
+            }
+            Due::In(delay) => from.plus(delay),
         };
         let job = Job {
             id: self.last_id,
@@ -429,6 +439,7 @@ impl Plain {
             state: JobState::Pending,
             enqueued_at: now,
             run_at,
+            delay: new.due.delay().map(|delay| (from, delay)),
             expires_at: new.definition.expires_in.map(|span| run_at.plus(span)),
             changed_at: now,
             started_at: None,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::plain::{Job, Plain};
 use crate::model::{DependencyKind, JobState};
-use crate::store::{Act, Done, JobChange, NewJob, Refusal};
-use crate::text::Timestamp;
+use crate::store::{Act, Done, Due, JobChange, NewJob, Refusal};
+use crate::text::{Millis, Timestamp};
 
 /// The job that was changed, or the reason why it was left.
 type Acted = std::result::Result<Done, Refusal>;
@@ -170,8 +170,9 @@ impl Plain {
             return Err(Refusal::State(job.state));
         }
         let was_due = job.run_at;
-        let due = match change.run_at {
-            Some(at) if at > now => at,
+        let due = match change.due {
+            Some(Due::In(delay)) if delay > Millis(0) => now.plus(delay),
+            Some(Due::At(at)) if at > now => at,
             Some(_) if was_due > now => now,
             _ => was_due,
         };
@@ -183,6 +184,9 @@ impl Plain {
             _ => {}
         }
         job.run_at = due;
+        if let Some(due) = change.due {
+            job.delay = due.delay().map(|delay| (now, delay));
+        }
         let mut definition = (*job.definition).clone();
         definition.priority = change.priority.unwrap_or(definition.priority);
         definition.queue = change.queue.clone().unwrap_or(definition.queue);
@@ -200,7 +204,7 @@ impl Plain {
             return Err(Refusal::AdHoc);
         }
         let Some(new) = new else { return Err(Refusal::Undeclared) };
-        let was_due = old.run_at;
+        let (was_due, delay) = (old.run_at, old.delay);
         if let Some(holder) = new.definition.unique_key.as_ref().and_then(|key| self.holder(key, now))
             && holder.id != id
         {
@@ -212,6 +216,7 @@ impl Plain {
         let by = self.take_place(id, new, &[DependencyKind::Success, DependencyKind::Any], now);
         let job = self.jobs.get_mut(&by).unwrap();
         job.run_at = job.run_at.min(was_due);
+        job.delay = delay;
         let run = self.workers.iter_mut().find(|(row, _)| Some(row.id) == new.run_worker_id);
         if let Some((row, _)) = run.filter(|(row, _)| row.run_job_id == Some(id)) {
             row.run_job_id = Some(by);

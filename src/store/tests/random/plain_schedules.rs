@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::plain::Plain;
-use crate::model::{Chain, Event, Link, Missed, Pause, ScheduleText};
+use crate::model::{Chain, Event, JobState, Link, Missed, Pause, ScheduleText};
 use crate::store::file::version::Version;
 use crate::store::{
-    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, FarTime, Firing, NewJob,
+    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, Far, FarTime, Firing, NewJob,
     Result, StoreError, StoredSchedule,
 };
 use crate::text::{Millis, Timestamp};
@@ -280,7 +280,19 @@ impl Plain {
             row.next_at = Some(to);
             row.last = row.last.filter(|(at, _)| !is_ahead(*at));
             row.applied_at = if is_ahead(row.applied_at) { now } else { row.applied_at };
-            far.push(FarTime { name: name.clone(), from, to });
+            far.push(FarTime { of: Far::Schedule(name.clone()), from, to });
+        }
+        for job in self.jobs.values_mut().filter(|job| job.state == JobState::Pending) {
+            let Some((from, delay)) = job.delay.filter(|(from, _)| from.0 > now.0 + 1_000) else { continue };
+            if job.run_at == from.plus(delay) {
+                let to = now.plus(delay);
+                let nearer = job.run_at.since(to);
+                job.expires_at = job.expires_at.map(|expiry| expiry.minus(nearer));
+                job.delay = Some((now, delay));
+                let of = Far::Job { id: job.id, name: job.definition.name.clone() };
+                far.push(FarTime { of, from: job.run_at, to });
+                job.run_at = to;
+            }
         }
         far
     }

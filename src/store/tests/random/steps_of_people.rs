@@ -10,7 +10,7 @@ use super::plain::Job;
 use super::plain_schedules::{ZONES, scheduled};
 use super::{draw, whole};
 use crate::model::{Chain, DeadReason, JobDefinition, JobState, Link, Missed, Phase};
-use crate::store::{Act, ActResult, Declarations, JobChange, JobRow, LimitChange, NewJob, PruneFilter};
+use crate::store::{Act, ActResult, Declarations, Due, JobChange, JobRow, LimitChange, NewJob, PruneFilter};
 use crate::text::Timestamp;
 
 impl History {
@@ -71,7 +71,7 @@ impl History {
                 idempotency_key: old.idempotency_key.clone(),
                 label: old.label.clone(),
                 scheduled: old.scheduled,
-                run_at: Some(now),
+                due: Due::At(now),
                 ..draw::new_job(&mut self.rng, &self.definitions, now)
             });
             jobs.extend(new.map(|new| (*id, new)));
@@ -91,7 +91,11 @@ impl History {
         let now = self.now;
         let rng = &mut self.rng;
         let change = JobChange {
-            run_at: rng.random_bool(0.7).then(|| Timestamp(now.0 + rng.random_range(-300..600))),
+            due: rng.random_bool(0.7).then(|| match draw::due(rng, now) {
+                // Most are near, so that they come.
+                Due::At(at) if at.0 > now.0 + 600 => Due::At(Timestamp(now.0 + 600)),
+                due => due,
+            }),
             priority: rng.random_bool(0.3).then(|| rng.random_range(-3..3)),
             queue: draw::QUEUES.choose(rng).filter(|_| rng.random_bool(0.3)).map(|queue| (*queue).to_owned()),
         };
@@ -103,7 +107,7 @@ impl History {
         let mut jobs = self.replacements(&ids);
         for (id, new) in &mut jobs {
             let old = &self.plain.jobs[id];
-            (new.run_at, new.run_worker_id) = (Some(old.run_at.max(self.now)), self.plain.keeper(old));
+            (new.due, new.run_worker_id) = (Due::At(old.run_at.max(self.now)), self.plain.keeper(old));
         }
         self.act(&ids, Act::ReplacePending { jobs: &jobs });
     }

@@ -8,7 +8,7 @@ use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 use super::draw;
 use super::history::History;
 use crate::model::Event;
-use crate::store::{EndedAttempt, LiveOutput, RunStart, Takes, TurnRequest};
+use crate::store::{Due, EndedAttempt, LiveOutput, RunStart, Takes, TurnRequest};
 use crate::text::Timestamp;
 
 /// As many `run`s live at once.
@@ -30,7 +30,7 @@ impl History {
         for (index, job) in jobs.iter_mut().enumerate() {
             job.is_dependency = index < named;
             job.run_worker_id = Some(run);
-            job.run_at = None;
+            job.due = Due::Now;
         }
         let number = self.rng.random_range(0..=2);
         let served: Vec<&str> = draw::QUEUES.sample(&mut self.rng, number).copied().collect();

@@ -1,0 +1,119 @@
+//! Due times and pauses that were computed while the clock was ahead. A worker looks for them by the clock of now.
+
+use super::fixture::{Scene, definition, due_at, new_job};
+use crate::model::{Chain, Link, Pause};
+use crate::store::{Act, Due, Far, FarTime, Firing, JobChange, NewJob};
+use crate::text::{Millis, Timestamp};
+
+const AHEAD: i64 = 1_000_000_000;
+const HOUR: i64 = 3_600_000;
+/// What the clock shows once it is right.
+const NOW: i64 = 50_000;
+
+fn in_an_hour() -> Due {
+    Due::In(Millis::from_secs(3_600))
+}
+
+impl Scene {
+    /// The times that are brought nearer, each as the new time and what it is of.
+    fn nearer(&mut self) -> Vec<(i64, Far)> {
+        let far = self.store.at(Timestamp(NOW)).bring_far_times_nearer().unwrap();
+        assert_eq!(self.store.at(Timestamp(NOW)).bring_far_times_nearer().unwrap(), [] as [FarTime; 0]);
+        far.into_iter().map(|FarTime { of, to, .. }| (to.0, of)).collect()
+    }
+}
+
+fn of_job(id: i64) -> Far {
+    Far::Job { id, name: "a".to_owned() }
+}
+
+#[test]
+fn a_delay_counts_from_now_and_the_expiry_moves_with_it() {
+    let mut scene = Scene::new();
+    let mut expiring = definition("a");
+    expiring.expires_in = Some(Millis(500));
+    let delayed = scene.add(NewJob { due: in_an_hour(), ..new_job(expiring) }, AHEAD);
+    // Of a schedule: the delay was drawn, and counts from the time of the schedule.
+    let scheduled = Some(Firing { at: Timestamp(AHEAD - 10), offset: 0 });
+    let drawn = NewJob { scheduled, due: Due::In(Millis(700)), ..new_job(definition("a")) };
+    let drawn = scene.add(drawn, AHEAD);
+    let changed = scene.add(new_job(definition("a")), 1_000);
+    let change = JobChange { due: Some(in_an_hour()), ..JobChange::default() };
+    scene.store.at(Timestamp(AHEAD)).act(&[changed], Act::Change(&change)).unwrap();
+    let far = [(NOW + HOUR, of_job(delayed)), (NOW + 700, of_job(drawn)), (NOW + HOUR, of_job(changed))];
+    assert_eq!(scene.nearer(), far);
+    let expiry = scene.store.job(delayed, Timestamp(NOW)).unwrap().unwrap().expires_at;
+    assert_eq!(expiry, Some(Timestamp(NOW + HOUR + 500)));
+}
+
+#[test]
+fn a_time_that_a_person_named_and_one_that_is_right_stay() {
+    let mut scene = Scene::new();
+    let named = Due::At(Timestamp(2 * AHEAD));
+    scene.add(NewJob { due: named, ..new_job(definition("a")) }, AHEAD);
+    // Named later, by this program and by one that does not know the delay.
+    for _ in 0..2 {
+        scene.add(NewJob { due: in_an_hour(), ..new_job(definition("a")) }, AHEAD);
+    }
+    scene.store.at(Timestamp(NOW)).act(&[2], Act::Change(&due_at(Timestamp(2 * AHEAD)))).unwrap();
+    scene.store.connection.execute("UPDATE jobs SET run_at = ?1 WHERE id = 3", [2 * AHEAD]).unwrap();
+    // By the right clock.
+    scene.add(NewJob { due: in_an_hour(), ..new_job(definition("a")) }, NOW);
+    assert_eq!(scene.nearer(), []);
+}
+
+#[test]
+fn a_replacement_keeps_the_delay() {
+    let mut scene = Scene::new();
+    let old = scene.add(NewJob { due: in_an_hour(), ..new_job(definition("a")) }, AHEAD);
+    let new = NewJob { due: Due::At(Timestamp(AHEAD + HOUR)), ..new_job(definition("a")) };
+    let jobs = &[(old, new)].into();
+    scene.store.at(Timestamp(AHEAD + 5)).act(&[old], Act::ReplacePending { jobs }).unwrap();
+    assert_eq!(scene.nearer(), [(NOW + HOUR, of_job(2))]);
+}
+
+#[test]
+fn of_an_older_program_only_the_delay_of_a_schedule_is_known() {
+    let mut scene = Scene::new();
+    scene
+        .store
+        .connection
+        .execute_batch(
+            "INSERT INTO schedules (name, chain, schedule, missed, file, applied_at, random_delay_ms)
+             VALUES ('a', '{}', '@daily', 'once', '/jobs.toml', 1, 1000)",
+        )
+        .unwrap();
+    let scheduled = Some(Firing { at: Timestamp(AHEAD), offset: 0 });
+    let drawn = |delay| NewJob { scheduled, due: Due::In(Millis(delay)), ..new_job(definition("a")) };
+    let ids = [400, 2_000].map(|delay| scene.add(drawn(delay), AHEAD));
+    scene.add(NewJob { due: in_an_hour(), ..new_job(definition("a")) }, AHEAD);
+    scene.store.connection.execute_batch("UPDATE jobs SET due_from = NULL, due_delay_ms = NULL").unwrap();
+    assert_eq!(scene.nearer(), [(NOW + 400, of_job(ids[0]))]);
+}
+
+#[test]
+fn a_pause_for_a_time_counts_from_now_and_one_until_a_time_stays() {
+    let mut scene = Scene::new();
+    let chain = Chain { dependencies: Vec::new(), root: Link::new(definition("s")) };
+    let sql = "INSERT INTO schedules (name, chain, schedule, missed, file, applied_at)
+               VALUES ('s', ?1, '@daily', 'once', '/jobs.toml', 1)";
+    scene.store.connection.execute(sql, [serde_json::to_string(&chain).unwrap()]).unwrap();
+    let far = [
+        (NOW + HOUR, Far::PausedQueue("q".to_owned())),
+        (NOW + HOUR, Far::PausedSchedule("s".to_owned())),
+        (NOW + HOUR, Far::PauseOfAll),
+    ];
+    let (hour, ahead) = (Millis::from_secs(3_600), Timestamp(AHEAD));
+    for (pause, expected) in [
+        (Pause::For(ahead, hour), far.as_slice()),
+        (Pause::Until(ahead.plus(hour)), &[]),
+        (Pause::For(Timestamp(NOW), hour), &[]),
+        (Pause::UntilResumed, &[]),
+    ] {
+        let store = scene.store.at(ahead);
+        store.pause_queue("q", Some(pause)).unwrap();
+        store.pause_schedule("s", Some(pause), "boot").unwrap();
+        store.pause_all(Some(pause)).unwrap();
+        assert_eq!(scene.nearer(), expected, "{pause:?}");
+    }
+}
