@@ -5,7 +5,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 
-use crate::support::{Call, NOBODY, Sandbox, is_root};
+use crate::support::{Background, Call, NOBODY, Sandbox, is_root};
 
 const VERBS: [&str; 14] = [
     "inspect",
@@ -173,4 +173,53 @@ fn a_link_of_somebody_else_in_a_shared_folder_is_not_followed() {
         call(line).run().ok();
     }
     call("init --from-crontab tmp/link/crontab").run().ok();
+}
+
+#[test]
+fn a_damaged_job_keeps_no_other_from_running() {
+    for damage in [
+        "UPDATE jobs SET name = 'a' || char(27) WHERE id = 2",
+        "UPDATE jobs SET label = 'a' || char(0) WHERE id = 2",
+        "UPDATE job_definitions SET definition = json_remove(definition, '$.name')
+         WHERE id = (SELECT definition_id FROM jobs WHERE id = 2)",
+    ] {
+        let sandbox = Sandbox::empty();
+        let running = sandbox.add_line("", "while [ ! -e go ]; do sleep 0.02; done");
+        let damaged = sandbox.add("--in 1h --name damaged -- echo damaged");
+        let mut worker = Background::worker(&sandbox, sandbox.call("work -j2 --drain"));
+        sandbox.until_state(running, "running");
+        let force = format!("{damage}; UPDATE jobs SET run_at = 1 WHERE id = 2");
+        sandbox.sql().force(&force);
+        let other = sandbox.add("-- true");
+        sandbox.until_state(other, "succeeded");
+        sandbox.write("go", "");
+        let left = format!("job {damaged} cannot be read and is left alone: ");
+        let ended = worker.wait().exits(74).says(&left).says("runner doctor says more");
+        assert_eq!(ended.stderr.matches("cannot be read").count(), 1, "{ended}");
+        assert_eq!(sandbox.job(running)["state"], "succeeded", "{damage}");
+        assert_eq!(sandbox.sql().text("SELECT state FROM jobs WHERE id = 2"), "pending");
+    }
+}
+
+#[test]
+fn what_runs_ends_before_a_worker_gives_up_on_a_damaged_database() {
+    for damage in [
+        // The expiry of a job is to be recorded.
+        "UPDATE jobs SET name = 'a' || char(27), run_at = 1, expires_at = 2 WHERE id = 2",
+        "INSERT INTO queues (name) VALUES (char(27))",
+        "INSERT INTO schedules (name, chain, schedule, missed, file, applied_at, next_at)
+         VALUES (char(27), '{}', 'every 1h', 'once', '/jobs.toml', 1, 1)",
+    ] {
+        let sandbox = Sandbox::empty();
+        let running = sandbox.add_line("", "while [ ! -e go ]; do sleep 0.02; done");
+        sandbox.add("--in 1h -- true");
+        let mut worker = sandbox.worker("-j2");
+        sandbox.until_state(running, "running");
+        sandbox.sql().force(damage);
+        sandbox.run("enqueue -- true");
+        worker.until_it_says("nothing more is started, and this worker ends when what it runs has ended");
+        sandbox.write("go", "");
+        worker.wait().exits(74).says("makes no sense");
+        assert_eq!(sandbox.sql().text("SELECT state FROM jobs WHERE id = 1"), "succeeded", "{damage}");
+    }
 }

@@ -40,7 +40,7 @@ pub use restore::{EndedBefore, OldAttempts, Restored, RunAgain};
 pub use write::act::{Act, ActResult, Done, JobChange, Refusal};
 pub use write::apply::{Applied, AppliedKind, Change, Declarations};
 pub use write::backlog::{Backlog, Blocked, PendingWork};
-pub use write::claim::Claim;
+pub use write::claim::{Claim, UnreadableJob};
 pub use write::definition::DefinitionCache;
 pub use write::dependencies::EndedDependency;
 pub use write::enqueue::Enqueued;

@@ -99,6 +99,8 @@ pub struct Summary {
     pub attempts: u64,
     pub succeeded: u64,
     pub dead: u64,
+    /// Jobs that could not be read.
+    pub unreadable: u64,
     /// Jobs that a drain left, because they wait for jobs that are dead, cancelled or in paused queues.
     pub stuck: u64,
     /// The signal at which a `run` cancelled its job.

@@ -119,6 +119,7 @@ fn exit_status(summary: Summary, bounded: bool) -> ExitStatus {
     match summary.stopped_by {
         Some(signal) if bounded => ExitStatus::of_signal(signal),
         None if bounded && summary.dead + summary.stuck > 0 => ExitStatus::FAILED,
+        None if summary.unreadable > 0 => ExitStatus::IO,
         _ => ExitStatus::SUCCESS,
     }
 }

@@ -51,6 +51,8 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
             release: &[],
             idle_slots,
             claims_no_more: false,
+            unreadable: &[],
+            only_ends: false,
         };
         let turn = store.turn(&mut definitions, &request).unwrap();
         ran.extend(turn.claims.iter().map(|claim| claim.job_id));

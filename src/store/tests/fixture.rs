@@ -77,6 +77,8 @@ impl Scene {
             release: &[],
             idle_slots,
             claims_no_more: false,
+            unreadable: &[],
+            only_ends: false,
         };
         self.store.at(Timestamp(at)).turn(&mut self.definitions, &request).unwrap()
     }

@@ -107,6 +107,8 @@ fn flow(store: &mut Store) {
         release: &[],
         idle_slots: 2,
         claims_no_more: false,
+        unreadable: &[],
+        only_ends: false,
     };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let ids: Vec<i64> = turn.claims.iter().map(|claim| claim.job_id).collect();
@@ -122,6 +124,8 @@ fn flow(store: &mut Store) {
         release: &ids[1..],
         idle_slots: 1,
         claims_no_more: false,
+        unreadable: &[],
+        only_ends: false,
     };
     store.at(NOW).turn(&mut definitions, &request).unwrap();
     let request = TurnRequest {
@@ -131,6 +135,8 @@ fn flow(store: &mut Store) {
         release: &[],
         idle_slots: 1,
         claims_no_more: false,
+        unreadable: &[],
+        only_ends: false,
     };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let id = turn.claims[0].job_id;
@@ -144,6 +150,8 @@ fn flow(store: &mut Store) {
         release: &[],
         idle_slots: 0,
         claims_no_more: false,
+        unreadable: &[],
+        only_ends: false,
     };
     store.at(later).turn(&mut definitions, &request).unwrap();
     store.at(later).act(&[ids[1]], Act::Retry { force: true }).unwrap();

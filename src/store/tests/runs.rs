@@ -27,6 +27,8 @@ fn what_a_dead_run_was_running_is_taken_on_before_anybody_could_recover_it() {
         release: &[],
         idle_slots: 1,
         claims_no_more: false,
+        unreadable: &[],
+        only_ends: false,
     };
     let turn = scene.store.at(Timestamp(2)).turn(&mut DefinitionCache::default(), &request).unwrap();
     assert_eq!(turn.claims.len(), 1);

@@ -70,7 +70,7 @@ impl Store {
         );
         self.read(|tx| {
             // Since the worker's turn another one may have ended a job, so that the last blocked job is ready now.
-            let left = backlog(tx, selected, &QueueCapacity::read(tx)?, &[])?;
+            let left = backlog(tx, selected, &QueueCapacity::read(tx)?, &[], NOT_OF_A_RUN)?;
             let may_unblock = left.running || left.pending != PendingWork::Nothing;
             let mut blocked = Blocked { may_unblock, ..Blocked::default() };
             each(tx, &sql, [None::<i64>; 2], |row| {
@@ -114,12 +114,13 @@ pub struct Backlog {
 }
 
 /// Finds the work that is left in these queues (none: in all), but not in paused ones. `full` names the queues that were full
-/// before this turn recorded ended attempts.
+/// before this turn recorded ended attempts, and `claimable` is the condition for what the worker may claim.
 pub fn backlog(
     tx: &Connection,
     selected: Option<&[String]>,
     capacity: &QueueCapacity,
     full: &[String],
+    claimable: &str,
 ) -> Result<Backlog> {
     let priorities = open_priorities(tx, selected, capacity)?;
     let mut backlog = Backlog {
@@ -129,7 +130,7 @@ pub fn backlog(
         ..Backlog::default()
     };
     for priority in &priorities {
-        let (due, later) = due_times(tx, NOT_OF_A_RUN, std::slice::from_ref(priority), capacity.now)?;
+        let (due, later) = due_times(tx, claimable, std::slice::from_ref(priority), capacity.now)?;
         backlog.next_due = earlier(backlog.next_due, later);
         if later.is_some() {
             backlog.pending = backlog.pending.max(PendingWork::Later);

@@ -54,39 +54,87 @@ struct Candidate {
     run_at: Timestamp,
 }
 
-/// Claims up to `limit` due jobs of these queues (none: of all) for the worker with this row id, as `capacity` allows.
-pub fn claim(
-    tx: &Connection,
-    definitions: &mut DefinitionCache,
-    worker: i64,
-    selected: Option<&[String]>,
-    limit: usize,
-    capacity: &mut QueueCapacity,
-) -> Result<Vec<Claim>> {
-    let now = capacity.now;
-    let mut claims = Vec::new();
-    if limit == 0 {
-        return Ok(claims);
+/// A due job that cannot be read, because its row or its definition is damaged.
+#[derive(Debug)]
+pub struct UnreadableJob {
+    pub id: i64,
+    pub why: String,
+}
+
+/// The condition on `jobs` for what a worker may claim: not the jobs of a living `run`, and not these, which it cannot read.
+pub fn claimable(unreadable: &[i64]) -> String {
+    if unreadable.is_empty() {
+        return NOT_OF_A_RUN.to_owned();
     }
-    let priorities = open_priorities(tx, selected, capacity)?;
-    for same_priority in priorities.chunk_by(|a, b| a.1 == b.1) {
-        let mut due = Vec::new();
-        for priority in same_priority {
-            let wanted = capacity.available(&priority.0).min(limit - claims.len());
-            if wanted > 0 {
-                due.extend(due_jobs(tx, priority, now, wanted)?);
+    let ids: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
+    format!("{NOT_OF_A_RUN} AND id NOT IN ({})", ids.join(", "))
+}
+
+/// Claims of one worker in one turn.
+pub struct Claiming<'a> {
+    pub tx: &'a Connection,
+    pub definitions: &'a mut DefinitionCache,
+    /// The row id of the worker.
+    pub worker: i64,
+    pub unreadable: &'a [i64],
+}
+
+impl Claiming<'_> {
+    /// Claims up to `limit` due jobs of these queues (none: of all), as `capacity` allows. A job that cannot be read stays as it
+    /// is, and is told.
+    pub fn claim(
+        &mut self,
+        selected: Option<&[String]>,
+        limit: usize,
+        capacity: &mut QueueCapacity,
+        unreadable: &mut Vec<UnreadableJob>,
+    ) -> Result<Vec<Claim>> {
+        let mut claims = Vec::new();
+        if limit == 0 {
+            return Ok(claims);
+        }
+        let priorities = open_priorities(self.tx, selected, capacity)?;
+        for same_priority in priorities.chunk_by(|a, b| a.1 == b.1) {
+            let mut due = Vec::new();
+            for priority in same_priority {
+                let wanted = capacity.available(&priority.0).min(limit - claims.len());
+                if wanted > 0 {
+                    due.extend(self.due_jobs(priority, capacity.now, wanted)?);
+                }
+            }
+            due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
+            due.truncate(limit - claims.len());
+            for Candidate { id, .. } in due {
+                match start(self.tx, self.definitions, self.worker, id, capacity) {
+                    Ok(claim) => claims.extend(claim),
+                    Err(StoreError::InvalidData(why)) => unreadable.push(UnreadableJob { id, why }),
+                    Err(other) => return Err(other),
+                }
+            }
+            if claims.len() >= limit {
+                break;
             }
         }
-        due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
-        due.truncate(limit - claims.len());
-        for candidate in due {
-            claims.extend(start(tx, definitions, worker, candidate.id, capacity)?);
-        }
-        if claims.len() >= limit {
-            break;
-        }
+        Ok(claims)
     }
-    Ok(claims)
+
+    fn due_jobs(
+        &self,
+        (queue, priority): &QueuePriority,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Candidate>> {
+        let sql = format!(
+            "SELECT id, run_at FROM jobs
+             WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
+               AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?5 AND {}
+             ORDER BY run_at, id LIMIT ?4",
+            claimable(self.unreadable)
+        );
+        all(self.tx, &sql, params![queue, priority, now, limit, schema::known().version()], |row| {
+            Ok(from_row!(row, Candidate { id, run_at }))
+        })
+    }
 }
 
 /// Claims this job, which may start now. None if it turns out not to be pending, which only happens in a damaged file.
@@ -103,23 +151,6 @@ pub fn start(
         capacity.record_start(tx, &claim.queue)?;
     }
     Ok(is_claimed.then_some(claim))
-}
-
-fn due_jobs(
-    tx: &Connection,
-    (queue, priority): &QueuePriority,
-    now: Timestamp,
-    limit: usize,
-) -> Result<Vec<Candidate>> {
-    let sql = format!(
-        "SELECT id, run_at FROM jobs
-         WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
-           AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?5 AND {NOT_OF_A_RUN}
-         ORDER BY run_at, id LIMIT ?4"
-    );
-    all(tx, &sql, params![queue, priority, now, limit, schema::known().version()], |row| {
-        Ok(from_row!(row, Candidate { id, run_at }))
-    })
 }
 
 fn mark_running(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<bool> {

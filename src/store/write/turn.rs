@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::backlog::{self, Backlog, PendingWork};
-use super::claim::{self, Claim};
+use super::claim::{Claim, Claiming, UnreadableJob, claimable};
 use super::definition::{DefinitionCache, PENDING_JOB, pending_job};
 use super::dependencies;
 use super::expire;
@@ -42,6 +42,10 @@ pub struct TurnRequest<'a> {
     /// It claims nothing more, and so fires no schedule: a job that it fired might wait for hours, and `missed` would not apply,
     /// because the time was not missed.
     pub claims_no_more: bool,
+    /// Jobs that it cannot read, and leaves alone.
+    pub unreadable: &'a [i64],
+    /// It records ends and nothing else, because the database holds something that makes no sense.
+    pub only_ends: bool,
 }
 
 /// The result of a turn, on disk.
@@ -51,6 +55,8 @@ pub struct Turn {
     pub events: Vec<Event>,
     /// Jobs to start, in this order.
     pub claims: Vec<Claim>,
+    /// Due jobs that cannot be read, each with the reason. Another turn is needed, which leaves them alone.
+    pub unreadable: Vec<UnreadableJob>,
     /// Running jobs of this worker that are to be ended.
     pub cancels: Vec<i64>,
     /// The work left in the selected queues.
@@ -60,11 +66,16 @@ pub struct Turn {
 impl Store {
     /// Runs one turn.
     pub fn turn(&mut self, definitions: &mut DefinitionCache, request: &TurnRequest) -> Result<Turn> {
-        let TurnRequest { worker, takes, ended, release, idle_slots, claims_no_more } = *request;
+        let TurnRequest { worker, takes, ended, release, idle_slots, claims_no_more, .. } = *request;
         let turn = self.write(|tx| {
             let mut events = Vec::new();
-            let full = if ended.is_empty() { Vec::new() } else { QueueCapacity::read(tx)?.full() };
-            limits::end_pauses(tx)?;
+            let mut full = Vec::new();
+            if !request.only_ends {
+                if !ended.is_empty() {
+                    full = QueueCapacity::read(tx)?.full();
+                }
+                limits::end_pauses(tx)?;
+            }
             // 1. Record the attempts that ended.
             for ended in ended {
                 events.push(match finish::finish(tx, definitions, worker, ended)? {
@@ -75,6 +86,9 @@ impl Store {
             // 2. Release the claims that never started.
             for job_id in release {
                 events.extend(release_claim(tx, worker, *job_id)?);
+            }
+            if request.only_ends {
+                return Ok(Turn { events, cancels: cancels(tx, worker)?, ..Turn::default() });
             }
             // 3. Fire the schedules that are due: before the next step, since a job whose time was missed may have expired
             // already.
@@ -87,18 +101,23 @@ impl Store {
             events.extend(expired);
             // 5. Claim due jobs for the idle slots.
             let mut capacity = QueueCapacity::read(tx)?;
+            let mut unreadable = Vec::new();
             let claims = match takes {
                 Takes::Queues(queues) => {
-                    claim::claim(tx, definitions, worker, queues, idle_slots, &mut capacity)?
+                    let mut claiming = Claiming { tx, definitions, worker, unreadable: request.unreadable };
+                    claiming.claim(queues, idle_slots, &mut capacity, &mut unreadable)?
                 }
                 Takes::OwnJobs => runs::claim(tx, definitions, worker, idle_slots, &mut capacity)?,
             };
             // 6. Measure what is left.
             let mut backlog = match takes {
-                Takes::Queues(queues) => backlog::backlog(tx, queues, &capacity, &full)?,
+                Takes::Queues(queues) => {
+                    backlog::backlog(tx, queues, &capacity, &full, &claimable(request.unreadable))?
+                }
                 Takes::OwnJobs => runs::backlog(tx, worker, &capacity, &full)?,
             };
-            if backlog.pending == PendingWork::Startable && expired_all && claims.len() < idle_slots {
+            let has_claimed_all = expired_all && unreadable.is_empty();
+            if backlog.pending == PendingWork::Startable && has_claimed_all && claims.len() < idle_slots {
                 // The index of pending jobs contradicts their rows. The worker would look for this job again and again.
                 return Err(StoreError::contradiction("a pending job is due and cannot be claimed"));
             }
@@ -107,7 +126,7 @@ impl Store {
                 // Another turn looks for more at once. Without it a worker would never learn that these were the last.
                 backlog.next_due = Some(tx.now);
             }
-            Ok(Turn { events, claims, cancels: cancels(tx, worker)?, backlog })
+            Ok(Turn { events, claims, unreadable, cancels: cancels(tx, worker)?, backlog })
         });
         if turn.is_err() {
             // The definitions that this turn stored are undone, and their ids will be given to others.

@@ -62,6 +62,8 @@ pub(in crate::worker) async fn run<'a>(
         throttle: RetryThrottle::default(),
         unsaved: Unsaved::default(),
         turn_needed: true,
+        unreadable: Vec::new(),
+        damage: None,
         backlog: Backlog::default(),
         blocked: Blocked::default(),
         summary: Summary::default(),
@@ -121,7 +123,7 @@ impl Dispatcher<'_> {
             self.turn()?;
             self.look_at_run();
             if self.exit_conditions().is_done() {
-                return Ok(());
+                return self.damage.take().map_or(Ok(()), |damage| Err(damage.into()));
             }
             inbox.set_timer(Timer::Due, self.due_at());
             inbox.set_timer(Timer::Retry, self.throttle.until());

@@ -29,6 +29,10 @@ pub(super) struct Dispatcher<'a> {
     pub unsaved: Unsaved,
     /// Something may have changed since the last turn.
     pub turn_needed: bool,
+    /// Jobs that it could not read when they were due.
+    pub unreadable: Vec<i64>,
+    /// What else of the database makes no sense: it starts nothing more, and ends with this once what runs has ended.
+    pub damage: Option<StoreError>,
     /// A pause of everything keeps the schedules that fire at boot.
     pub is_boot_held: bool,
     /// As of the last turn.
@@ -71,7 +75,7 @@ impl Dispatcher<'_> {
         ExitConditions {
             until: self.options.until,
             limit_reached: self.options.max_jobs.is_some_and(|most| self.summary.claimed >= most),
-            is_stopping: self.shutdown.is_stopping(),
+            is_stopping: self.shutdown.is_stopping() || self.damage.is_some(),
             is_busy: self.slots.busy() > 0 || !self.unsaved.is_empty(),
             turn_needed: self.turn_needed || self.run.as_ref().is_some_and(|run| !run.has_started),
             is_recovering: self.recovery.is_under_way(),
@@ -106,6 +110,14 @@ impl Dispatcher<'_> {
         let only_results_left = self.shutdown.is_timeout_over() && self.slots.busy() == 0;
         let may_wait_long =
             matches!(error, StoreError::Full(_)) && self.unsaved.is_empty() && !self.shutdown.is_stopping();
+        if matches!(error, StoreError::InvalidData(_)) && self.damage.is_none() && self.slots.busy() > 0 {
+            self.notice(format!(
+                "{error}; nothing more is started, and this worker ends when what it runs has ended"
+            ));
+            self.damage = Some(error);
+            self.turn_needed = true;
+            return Ok(());
+        }
         if !error.is_passing() {
             return Err(error.into());
         }

@@ -6,7 +6,8 @@ use anyhow::Result;
 
 use super::state::Dispatcher;
 use crate::model::Event;
-use crate::store::{Blocked, PendingWork, StoreError, Takes, Turn, TurnRequest};
+use crate::place::runner;
+use crate::store::{Blocked, PendingWork, StoreError, Takes, Turn, TurnRequest, UnreadableJob};
 use crate::worker::options::Until;
 
 impl Dispatcher<'_> {
@@ -23,6 +24,8 @@ impl Dispatcher<'_> {
                 release: &self.unsaved.released,
                 idle_slots: self.idle_slots(),
                 claims_no_more: self.claims_no_more(),
+                unreadable: &self.unreadable,
+                only_ends: self.damage.is_some(),
             };
             match self.store.turn(&mut self.definitions, &request) {
                 Ok(turn) => {
@@ -66,6 +69,15 @@ impl Dispatcher<'_> {
                 self.handle_shortage(job_id, &error.to_string());
             }
         }
+        for UnreadableJob { id, why } in turn.unreadable {
+            self.notice(format!(
+                "job {id} cannot be read and is left alone: {why}; {} says more",
+                runner("doctor", "")
+            ));
+            self.unreadable.push(id);
+            self.summary.unreadable += 1;
+            self.turn_needed = true;
+        }
         self.slots.cancel(&turn.cancels);
         if Event::wakes_others(&turn.events, released, self.backlog.place_freed, self.slots.busy() == 0) {
             self.store.wake_workers();
@@ -78,7 +90,8 @@ impl Dispatcher<'_> {
     /// A drain whose last jobs are blocked goes on as long as one of them can still become ready.
     fn look_for_blocked(&mut self) -> Result<(), StoreError> {
         let nothing_else = !self.backlog.running && self.backlog.pending == PendingWork::Nothing;
-        self.blocked = if self.options.until == Until::Drained && nothing_else {
+        // What waits for a job that cannot be read waits for a person.
+        self.blocked = if self.options.until == Until::Drained && nothing_else && self.unreadable.is_empty() {
             if self.run.is_some() {
                 self.store.blocked_of_run(self.worker.id)?
             } else {

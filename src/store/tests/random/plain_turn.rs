@@ -60,6 +60,7 @@ impl Plain {
         Turn {
             events,
             claims: self.claim(request, now),
+            unreadable: Vec::new(),
             backlog: match request.takes {
                 Takes::Queues(queues) => self.backlog(queues, &full, now),
                 Takes::OwnJobs => self.backlog_of_run(request.worker, &full, now),

@@ -83,6 +83,8 @@ impl History {
             release: &release,
             idle_slots,
             claims_no_more,
+            unreadable: &[],
+            only_ends: false,
         };
         self.log(format!("turn {request:?}"));
         let (store, definitions) = self.store();
@@ -118,6 +120,8 @@ impl History {
             release: &[],
             idle_slots: 0,
             claims_no_more: false,
+            unreadable: &[],
+            only_ends: false,
         };
         let (store, definitions) = self.store();
         let answer = store.at(now).turn(definitions, &request).unwrap().events;
