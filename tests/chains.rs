@@ -291,7 +291,7 @@ expires_in = '1ms'
         std::fs::read(sandbox.path("log")).expect("the alert ran")
     };
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    assert_eq!(text(told("stderr")), " \u{1b}[1mtw\u{fffd}o|one\n\n \u{1b}[1mtw\u{fffd}o\t\r\n\n|");
+    assert_eq!(text(told("stderr")), " tw\u{fffd}o|one\n\n \u{1b}[1mtw\u{fffd}o\t\r\n\n|");
     assert_eq!(text(told("stdout")), "no newline|out\nno newline|");
     assert_eq!(text(told("blank")), "out|\n|");
     assert_eq!(text(told("silent")), "||");

@@ -40,6 +40,7 @@ mod job_file;
 mod job_file_corpus;
 mod json;
 mod labels;
+mod last_line;
 mod launcher;
 mod limits;
 mod logs;

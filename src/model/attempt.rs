@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::output_order::{OutputMark, OutputStream};
 use super::state::words;
 use super::{DeadReason, ErrorCode, JobState, SelfReport};
-use crate::text::{Millis, Timestamp, human_size, last_lines};
+use crate::text::{Millis, Timestamp, human_size, last_line, last_lines};
 
 words! {
     Outcome {
@@ -205,12 +205,24 @@ impl AttemptOutput {
         pieces
     }
 
-    /// The last line that is not blank, made safe: of standard error if that has any, else of standard output. Of a very long
-    /// line the end.
+    /// The last line of standard error, or of standard output if that says nothing (see [`last_line`]); at most its first 16 KiB.
     pub fn last_line(&self) -> Option<String> {
         const MAX_BYTES: usize = 16 << 10;
-        let of = |stream: &StreamBytes| last_lines(stream.tail(MAX_BYTES), 1).pop();
-        of(&self.stderr).or_else(|| of(&self.stdout))
+        let [stderr, stdout] = [self.stderr.end_first(), self.stdout.end_first()];
+        let mut line = last_line(&[stderr, stdout].concat())?;
+        line.truncate(line.floor_char_boundary(MAX_BYTES));
+        Some(line)
+    }
+
+    /// The last lines of standard error, or of standard output if that says nothing, as a screen shows them (see [`last_lines`]).
+    pub fn last_lines(&self, lines: usize) -> (OutputStream, Vec<String>) {
+        let of = |stream| {
+            let [end, start, cut] = self.stream(stream).end_first();
+            let whole = last_lines(&[end, start], lines);
+            (stream, if whole.is_empty() { last_lines(&[cut], lines) } else { whole })
+        };
+        let of_stderr = of(OutputStream::Stderr);
+        if of_stderr.1.is_empty() { of(OutputStream::Stdout) } else { of_stderr }
     }
 }
 
@@ -276,6 +288,17 @@ impl StreamBytes {
         last_bytes(self.bytes.get(head..).unwrap_or_default(), max)
     }
 
+    /// The lines after what was left out, those before it, and the one before it of which nobody knows how it went on.
+    fn end_first(&self) -> [&[u8]; 3] {
+        let (head, tail) = self.halves();
+        if self.omitted == 0 {
+            return [head, &[], &[]];
+        }
+        let end_of_lines = head.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let (lines, cut) = head.split_at(end_of_lines);
+        [without_begun(tail), lines, cut]
+    }
+
     /// What lies between these offsets, each part with its own. Of what was left out, all that comes after the first one.
     fn parts_between(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, OutputPart<'_>)> {
         let (head, tail) = self.halves();
@@ -306,11 +329,16 @@ fn index(offset: u64) -> usize {
 /// The last `max` bytes of a text, without the rest of a character that begins before them. Of bytes that are no UTF-8 text up
 /// to three may be missing.
 pub fn last_bytes(bytes: &[u8], max: usize) -> &[u8] {
-    let Some(cut) = bytes.len().checked_sub(max) else { return bytes };
-    let last = &bytes[cut..];
-    let is_cut = cut > 0;
-    let rest = last.iter().take(3).take_while(|byte| is_cut && **byte & 0xc0 == 0x80).count();
-    &last[rest..]
+    match bytes.len().checked_sub(max) {
+        Some(cut @ 1..) => without_begun(&bytes[cut..]),
+        _ => bytes,
+    }
+}
+
+/// The text without the rest of a character that begins before it.
+fn without_begun(text: &[u8]) -> &[u8] {
+    let rest = text.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();
+    &text[rest..]
 }
 
 /// An ended attempt as the history keeps it, without its output.
@@ -365,11 +393,11 @@ impl Attempt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use OutputStream::{Stderr, Stdout};
 
     #[test]
     fn pieces_come_in_the_order_of_the_marks_and_what_was_left_out_once() {
         use OutputPart::{Kept, LeftOut};
-        use OutputStream::{Stderr, Stdout};
         let mark = |stream, bytes, at| OutputMark { stream, bytes, at: Timestamp(at) };
         let output = AttemptOutput {
             stdout: StreamBytes { bytes: b"abxyz".to_vec(), head: 2, omitted: 10 },
@@ -420,6 +448,42 @@ mod tests {
             shown(Stderr, None, 0, Kept(b"12")),
         ];
         assert_eq!(pieces(&unknown, [0, 0]), expected);
+    }
+
+    #[test]
+    fn the_last_line_is_of_standard_error_and_never_goes_on_behind_a_gap() {
+        let last = |stderr: (&str, u64, &[u8]), stdout: &str| {
+            let stream = |head: &str, omitted, tail: &[u8]| StreamBytes {
+                bytes: [head.as_bytes(), tail].concat(),
+                head: head.len(),
+                omitted,
+            };
+            let output = AttemptOutput {
+                stderr: stream(stderr.0, stderr.1, stderr.2),
+                stdout: stream(stdout, 0, b""),
+                marks: Vec::new(),
+            };
+            let (stream, mut lines) = output.last_lines(1);
+            let line = output.last_line();
+            assert_eq!(lines.pop(), line);
+            (line.unwrap_or_default(), stream)
+        };
+        for (stderr, stdout, expected) in [
+            (("err", 0, b"or".as_slice()), "out", ("error", Stderr)),
+            (("\u{1b}[K\n", 0, b""), "out", ("out", Stdout)),
+            (("", 0, b""), "\r1%\r2%", ("2%", Stdout)),
+            (("one\nhal", 9, b"f\r\n"), "out", ("f", Stderr)),
+            (("one\n1%\r2", 9, b"%\r\x1b[K\n"), "out", ("one", Stderr)),
+            (("a long line", 9, b"\n\n"), "out", ("a long line", Stderr)),
+            (("one\n", 9, b"\xac\xe2\x82\xac\n"), "", ("€", Stderr)),
+        ] {
+            assert_eq!(last(stderr, stdout), (expected.0.to_owned(), expected.1), "{stderr:?}");
+        }
+        let long = AttemptOutput {
+            stdout: StreamBytes { bytes: "éa".repeat(10_000).into_bytes(), head: 0, omitted: 0 },
+            ..AttemptOutput::default()
+        };
+        assert_eq!(long.last_line().map(|line| line.len()), Some(16_383));
     }
 
     #[test]

@@ -20,6 +20,13 @@ pub enum OutputStream {
 impl OutputStream {
     pub const BOTH: [Self; 2] = [Self::Stdout, Self::Stderr];
 
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        }
+    }
+
     const fn letter(self) -> char {
         match self {
             Self::Stdout => 'o',

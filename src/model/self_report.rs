@@ -1,7 +1,7 @@
 //! A job's report about itself: the `key=value` lines of `$RUNNER_REPORT`.
 
 use super::ErrorCode;
-use crate::text::Millis;
+use crate::text::{Millis, written_last};
 
 /// The longest `result` or `message` that is kept.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
@@ -61,7 +61,8 @@ impl SelfReport {
         match key.trim() {
             "error_code" => self.error_code = Some(ErrorCode::parse_target(value.trim())?),
             "message" => {
-                let kept = shorten(value, MAX_TEXT_BYTES);
+                // It is often the last line of another program, which may have written over it.
+                let kept = shorten(written_last(value), MAX_TEXT_BYTES);
                 self.message = (!kept.is_empty()).then(|| kept.to_owned());
             }
             "retry_after" => self.retry_after = Some(retry_after(value.trim())?),
@@ -120,6 +121,12 @@ mod tests {
         let report = SelfReport::parse(line.as_bytes());
         assert_eq!(report.result.unwrap().len(), MAX_TEXT_BYTES);
         assert_eq!(report.notes.len(), 1);
+    }
+
+    #[test]
+    fn a_message_that_was_written_over_is_what_was_written_last() {
+        let report = SelfReport::parse(b"message=1 of 2\r2 of 2\rno space\r\n");
+        assert_eq!(report.message.as_deref(), Some("no space"));
     }
 
     #[test]

@@ -9,7 +9,9 @@ use super::reporter::Reporter;
 use crate::model::{
     Attempt, DeadReason, Event, JobState, Outcome, RecordedAttempt, UnseenEnd, decision_text, job_title,
 };
-use crate::text::{Timestamp, counted, human_duration, local_time, rfc3339, safe_json, safe_line};
+use crate::text::{
+    Timestamp, counted, human_duration, local_time, rfc3339, safe_json, safe_line, shown_line,
+};
 
 /// Writes a line of words for each event.
 #[derive(Debug)]
@@ -150,7 +152,7 @@ fn ended_words(ended: &RecordedAttempt) -> String {
     let after = duration.map(|span| format!(" after {}", human_duration(span))).unwrap_or_default();
     // After a crash the line just above, about the lost attempt, has the message.
     let message = message.as_ref().filter(|_| *ended_as != Outcome::WorkerCrashed);
-    let message = message.map(|text| format!(" ({})", safe_line(text))).unwrap_or_default();
+    let message = message.map(|text| format!(" ({})", shown_line(text))).unwrap_or_default();
     let decision = decision_text(attempt, *max_attempts);
     let outcome = match next_state {
         JobState::Succeeded => format!("succeeded{after}"),

@@ -1,6 +1,7 @@
 //! How values are written and read: durations, sizes, times, plurals, near names, and text from jobs made safe for a
 //! terminal.
 
+mod last_line;
 #[cfg(test)]
 mod mutated;
 mod prose;
@@ -8,11 +9,12 @@ mod time;
 mod units;
 mod zone;
 
+pub use last_line::{last_line, last_lines, last_said, shown_line, written_last};
 #[cfg(test)]
 pub use mutated::mutated;
 pub use prose::{
-    append, counted, cut_end, cut_middle, hanging_indent, is_invisible, is_safe, last_lines, misspelt,
-    near_names, nearest, option, path_option, safe_block, safe_json, safe_line, shell_word, snake_case,
+    append, counted, cut_end, cut_middle, hanging_indent, is_invisible, is_safe, misspelt, near_names,
+    nearest, option, path_option, safe_block, safe_json, safe_line, shell_word, snake_case,
 };
 pub use time::{
     Timestamp, clock_time, day_name, day_time, local_offset, local_time, local_time_ms, machine_offset,

@@ -115,15 +115,6 @@ pub fn safe_block(text: &str) -> String {
     escape(text, true)
 }
 
-/// The last lines that are not blank, each made safe, the oldest first.
-pub fn last_lines(bytes: &[u8], lines: usize) -> Vec<String> {
-    let written = bytes.rsplit(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let safe = |line: &[u8]| safe_line(&String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)));
-    let mut last: Vec<_> = written.take(lines).map(safe).collect();
-    last.reverse();
-    last
-}
-
 fn escape(text: &str, keep_layout: bool) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -316,12 +307,6 @@ mod tests {
         assert_eq!(cut_middle("nightly-backup", 14), "nightly-backup");
         assert_eq!(cut_middle("nightly-backup", 9), "nigh…ckup");
         assert_eq!(cut_middle("nightly-backup", 8), "nigh…kup");
-    }
-
-    #[test]
-    fn the_last_lines_that_say_something() {
-        assert_eq!(last_lines(b"a\nb\r\n \n\xff\x1b\n\n", 2), ["b", "\u{fffd}\\e"]);
-        assert_eq!(last_lines(b" \n", 2), [""; 0]);
     }
 
     #[test]

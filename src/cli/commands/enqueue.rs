@@ -20,7 +20,7 @@ use crate::model::{Attempt, Command, JobDefinition, JobState, OutputStream};
 use crate::place::{Place, runner};
 use crate::process::is_stdout_closed;
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
-use crate::text::{counted, local_time, safe_line};
+use crate::text::{counted, local_time, safe_line, shown_line};
 use crate::view::advice::no_worker_text;
 use crate::view::json::{attempt_json, job_json, with_output};
 use crate::view::terminal::{Bar, Output, OutputCursor, OutputForm, warn};
@@ -194,7 +194,7 @@ fn tell(out: &mut Output, job: &JobRow, last: Option<&Attempt>, at: &str) -> Res
     warn(&format!("{}{at}; {} tells more", final_text(job), runner("inspect", job.id)));
     let last = last.filter(|_| has_failed(job) && !out.json);
     if let Some((number, message)) = last.and_then(|last| last.message.as_ref().map(|it| (last.number, it))) {
-        warn(&format!("attempt {number}: {}", safe_line(message)));
+        warn(&format!("attempt {number}: {}", shown_line(message)));
     }
     Ok(())
 }

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Row, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 
 use super::filter::Filter;
 use crate::model::DeadReason;
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::each;
-use crate::store::write::definition;
 use crate::store::write::same_work::task;
-use crate::text::{Timestamp, last_lines, safe_line};
+use crate::store::write::{definition, outputs};
+use crate::text::{Timestamp, last_said, safe_line};
 
 /// How many ids a row keeps; few enough to name them all in a suggested command.
 const MAX_IDS: usize = 10;
@@ -35,7 +35,7 @@ pub struct DeadRow {
     pub name: String,
     /// The labels that tell apart the jobs of `ids` (see [`crate::model::JobDefinition::shown_label`]), each once, in their order.
     pub labels: Vec<String>,
-    /// The message of the last attempt, else the last line of its standard error, else of its standard output, made safe.
+    /// The message of the last attempt, else the last line that it wrote (see [`crate::model::AttemptOutput::last_line`]), made safe.
     pub last_words: String,
     pub jobs: u64,
     /// The ids of one to ten jobs, the one that died last first.
@@ -83,7 +83,7 @@ impl Store {
         let joins = format!("JOIN job_definitions AS d ON d.id = j.definition_id {LAST_RUN}");
         self.autocommit(|tx| {
             each(tx, &select(&columns, &joins, &wanted.sql), params_from_iter(&wanted.values), |row| {
-                groups.entry(row.get("error_code")?).or_default().add(row, limit)
+                groups.entry(row.get("error_code")?).or_default().add(tx, row, limit)
             })
         })?;
         let named = |(error_code, DeadGroupBuilder { jobs, reasons, has_same_work, rows, .. })| DeadGroup {
@@ -116,7 +116,7 @@ struct DeadGroupBuilder {
 impl DeadGroupBuilder {
     /// Counts a dead job. The newest come first, so once there are `limit` rows, a job that is in none of them is older, and
     /// needs no row.
-    fn add(&mut self, row: &Row<'_>, limit: usize) -> Result<()> {
+    fn add(&mut self, tx: &Connection, row: &Row<'_>, limit: usize) -> Result<()> {
         let (id, died_at) = (row.get("id")?, row.get("time")?);
         let reason = row.get("dead_reason")?;
         self.jobs += 1;
@@ -126,7 +126,7 @@ impl DeadGroupBuilder {
         let task: Option<i64> = row.get("task")?;
         self.has_same_work |= task.is_some_and(|task| !self.tasks.insert(task));
         let waited_for = row.get::<_, bool>("is_waited_for")?.then_some(id);
-        let key = (row.get("name")?, last_words(row)?);
+        let key = (row.get("name")?, last_words(tx, row)?);
         if let Some(found) = self.index.get(&key).and_then(|index| self.rows.get_mut(*index)) {
             found.jobs += 1;
             found.first_death = died_at;
@@ -159,21 +159,31 @@ fn shown_label(row: &Row<'_>) -> Result<Option<String>> {
     definition::shown_label(row, &definition::read(row, "definition")?)
 }
 
-/// The columns that [`last_words`] takes of [`LAST_RUN`]. SQLite reads the length of a stream without the stream, so standard
-/// output is only read where it is shown.
-pub const LAST_WORDS: &str = "a.message, iif(a.message IS NULL, o.stderr, NULL) AS stderr,
-                              iif(a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL) AS stdout";
+/// The columns that [`last_words`] takes of [`LAST_RUN`]: a stream alone, where that does for most outputs, because SQLite reads
+/// the length of a stream without the stream.
+pub const LAST_WORDS: &str = "a.message, o.job_id AS output_job, o.number AS output_number,
+                              CASE WHEN a.message IS NOT NULL THEN NULL
+                                   WHEN length(o.stderr) > 0 AND o.stderr_omitted = 0 THEN o.stderr
+                                   WHEN o.stderr_omitted + o.stdout_omitted = 0 THEN o.stdout END AS stream";
+
+/// The same for callers that want the message alone.
+pub const MESSAGE_ALONE: &str = "a.message, NULL AS output_job, NULL AS output_number, NULL AS stream";
 
 /// The last attempt of a job `j` that has ended, and its output.
 pub const LAST_RUN: &str = "LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
                             LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts";
 
-pub fn last_words(row: &Row<'_>) -> Result<String> {
-    let last_line = |column: &str| -> Result<Option<String>> {
-        Ok(row.get_ref(column)?.as_blob_or_null()?.and_then(|bytes| last_lines(bytes, 1).pop()))
+/// The message of the last attempt, else the last line that it wrote, made safe.
+pub fn last_words(tx: &Connection, row: &Row<'_>) -> Result<String> {
+    if let Some(message) = row.get_ref("message")?.as_str_or_null()? {
+        return Ok(safe_line(message));
+    }
+    let of_stream = row.get_ref("stream")?.as_blob_or_null()?.and_then(last_said);
+    let last_line = match (of_stream, row.get("output_job")?) {
+        (None, Some(job)) => outputs::of(tx, job, row.get("output_number")?)?.last_line(),
+        (of_stream, _) => of_stream,
     };
-    let message = row.get_ref("message")?.as_str_or_null()?.map(safe_line);
-    Ok(message.or(last_line("stderr")?).or(last_line("stdout")?).unwrap_or_default())
+    Ok(last_line.as_deref().map(safe_line).unwrap_or_default())
 }
 
 /// A query of the dead jobs, the last death first: gives `time` and `id`, and these columns of `jobs AS j` and these joins.

@@ -82,7 +82,7 @@ impl Store {
                         number: row.get("attempts")?,
                         label: definition::shown_label(row, &definition::read(row, "definition")?)?,
                         error_code: row.get("error_code")?,
-                        last_words: last_words(row)?,
+                        last_words: last_words(tx, row)?,
                     })
                 })?);
             }

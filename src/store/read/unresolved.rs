@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::{Connection, params_from_iter};
 
 use super::dead_groups::{self, DeadGroups, DeadJob, DeadJobs, DiedAlike};
-use super::dead_letters::{LAST_RUN, LAST_WORDS, last_words};
+use super::dead_letters::{LAST_RUN, LAST_WORDS, MESSAGE_ALONE, last_words};
 use super::filter::Filter;
 use super::problem::{Dead, DeadLetters, Found, Problem, RetryObstacle, SameWork};
 use crate::model::Attention;
@@ -185,11 +185,11 @@ struct LastRun {
 }
 
 fn last_run(tx: &Connection, id: i64, with_words: bool) -> Result<LastRun> {
-    let words = if with_words { LAST_WORDS } else { "a.message, NULL AS stderr, NULL AS stdout" };
+    let words = if with_words { LAST_WORDS } else { MESSAGE_ALONE };
     let sql = format!(
         "SELECT o.job_id IS NOT NULL AS has_output, {words} FROM jobs AS j {LAST_RUN} WHERE j.id = ?1"
     );
-    one(tx, &sql, [id], |row| Ok(LastRun { words: last_words(row)?, has_output: row.get("has_output")? }))
+    one(tx, &sql, [id], |row| Ok(LastRun { words: last_words(tx, row)?, has_output: row.get("has_output")? }))
 }
 
 /// None if `retry` would take all of these dead jobs.

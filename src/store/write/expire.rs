@@ -10,7 +10,7 @@ use rusqlite::{Params, Row, params};
 use super::definition::{PENDING_JOB, pending_job};
 use super::insert::{self, NewJob};
 use super::{definition, dependencies, kept_by_run, outputs};
-use crate::model::{AttemptOutput, Bytes, Event, JobDefinition, JobState, StreamBytes, last_bytes};
+use crate::model::{Bytes, Event, JobDefinition, JobState, last_bytes};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, from_row, maybe, one, value};
@@ -111,12 +111,12 @@ pub fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
     {
         return Ok(());
     }
-    let AttemptOutput { stdout, stderr, .. } = outputs::of(tx, dead, attempts)?;
-    let message = message.or_else(|| last_line(&stderr)).or_else(|| last_line(&stdout)).unwrap_or_default();
+    let output = outputs::of(tx, dead, attempts)?;
+    let message = message.or_else(|| output.last_line()).unwrap_or_default();
     // The sign in place of a NUL is longer than a NUL, so texts are cut afterwards.
     let mut message = message.replace('\0', NUL_SIGN);
     message.truncate(message.floor_char_boundary(MAX_TOLD_BYTES));
-    let output = if stderr.is_empty() { stdout } else { stderr };
+    let output = if output.stderr.is_empty() { output.stdout } else { output.stderr };
     let output = without_nul(output.tail(MAX_TOLD_BYTES));
     let output = last_bytes(&output, MAX_TOLD_BYTES);
     for (variable, value) in [
@@ -138,12 +138,6 @@ pub fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
 
 /// Stands for a NUL, which a variable of the environment cannot hold.
 const NUL_SIGN: &str = "\u{fffd}";
-
-/// The last line of a stream that is not blank; bytes that are not UTF-8 are replaced.
-fn last_line(stream: &StreamBytes) -> Option<String> {
-    let mut lines = stream.tail(MAX_TOLD_BYTES).rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
-    lines.find(|line| !line.is_empty()).map(|line| String::from_utf8_lossy(line).into_owned())
-}
 
 fn without_nul(bytes: &[u8]) -> Vec<u8> {
     bytes.split(|byte| *byte == 0).collect::<Vec<_>>().join(NUL_SIGN.as_bytes())

@@ -11,7 +11,7 @@ use crate::model::{
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Tx;
 use crate::store::file::row::{from_row, maybe, run};
-use crate::text::{Millis, Timestamp};
+use crate::text::{Millis, Timestamp, safe_line};
 
 /// A job that runner interrupts after its expiry expires this long after the interruption: another worker, or a worker
 /// that is started again, takes the job at once.
@@ -94,7 +94,7 @@ pub fn finish(
         expire::enqueue_alert(tx, attempt.job_id)?;
     }
     let last_output = match attempt.next_state {
-        JobState::Dead => outputs::of(tx, job_id, number)?.last_line(),
+        JobState::Dead => outputs::of(tx, job_id, number)?.last_line().map(|line| safe_line(&line)),
         _ => None,
     };
     let has_succeeded = attempt.next_state == JobState::Succeeded;

@@ -13,7 +13,7 @@ use super::worst::Worst;
 use crate::model::{AttemptOutput, Attention, AttentionKind};
 use crate::place::runner;
 use crate::store::{Death, Filter, StoredSchedule};
-use crate::text::{Timestamp, counted, last_lines, option};
+use crate::text::{Timestamp, counted, option, shown_line};
 use crate::view::text::attention::word;
 
 /// The most entries of a card, and the most other last words of an entry. Entries after the first are folded.
@@ -111,8 +111,8 @@ impl Card {
         let is_mixed = self.recovered().next().is_some();
         self.first_death = first.filter(|_| count > 1 && !is_mixed);
         if let Some((output, Death { job_id, number, .. })) = output.zip(deaths.first()) {
-            let stream = if output.stderr.is_empty() { output.stdout } else { output.stderr };
-            let lines = shown_lines(last_lines(&stream.bytes, MAX_LINES));
+            let (_, lines) = output.last_lines(MAX_LINES);
+            let lines = shown_lines(lines);
             self.output = (!lines.is_empty()).then_some(((*job_id, *number), lines));
         }
         self.deaths = deaths;
@@ -302,7 +302,7 @@ fn draw_other_words(card: &Card, entry: &Attention) -> Markup {
     html! {
         @if !others.is_empty() {
             ul.kinds {
-                @for (jobs, words) in others.iter().take(MAX_ENTRIES) { li { (counted(*jobs, "job")) ": " (job_text(words)) } }
+                @for (jobs, words) in others.iter().take(MAX_ENTRIES) { li { (counted(*jobs, "job")) ": " (job_text(&shown_line(words))) } }
                 @if left_out > 0 { li.note { (counted(left_out, "more kind")) " of last words" } }
             }
         }

@@ -32,7 +32,7 @@ impl UnfinishedSection {
 
 pub struct UnfinishedRow {
     pub job: JobRow,
-    /// The last line that a running job wrote.
+    /// The last line that a running job wrote, as a screen shows it.
     pub last_line: Option<String>,
     /// When the last of the jobs is due that a blocked one waits for, if nobody has begun with them.
     pub begins_at: Option<Timestamp>,

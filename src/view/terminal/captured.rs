@@ -102,11 +102,7 @@ impl OutputCursor {
             OutputPart::Kept(bytes) => self.print_bytes(printer, stream, at, bytes),
             OutputPart::LeftOut(bytes) => {
                 self.print_begun(printer, stream, at);
-                let name = match stream {
-                    OutputStream::Stdout => "stdout",
-                    OutputStream::Stderr => "stderr",
-                };
-                let left_out = format!("{} of {name} left out", human_size(bytes));
+                let left_out = format!("{} of {} left out", human_size(bytes), stream.name());
                 if printer.to_terminal {
                     self.end_line(printer);
                     let mark = format!("[… {left_out} …]\n");

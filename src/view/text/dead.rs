@@ -5,7 +5,7 @@ use super::status::{blocked_expiry_text, held_back_text};
 use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::place::runner;
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow, StuckBehind};
-use crate::text::{Timestamp, clock_time, counted, option, relative_time};
+use crate::text::{Timestamp, clock_time, counted, option, relative_time, shown_line};
 use crate::view::terminal::{Column, Output, Style, Table, note_left_out};
 
 /// A suggested command names at most this many ids.
@@ -151,7 +151,7 @@ fn draw_rows(out: &mut Output, facts: &DeadGroupFacts, now: Timestamp) -> Vec<&'
         .column_if(facts.group.reasons.len() > 1, Column::new("why").text().dropped(1), |(_, job)| {
             job.dead_reason.map(|reason| reason.to_string()).unwrap_or_default()
         })
-        .column(Column::new("what it said").text(), |(row, _)| row.last_words.clone());
+        .column(Column::new("what it said").text(), |(row, _)| shown_line(&row.last_words));
     for shown in &facts.shown {
         if let Some(newest) = &shown.newest {
             table.row(&(&shown.row, newest));

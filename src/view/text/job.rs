@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::place::runner;
 use crate::store::{JobRow, StuckBehind, WorkerStatus};
-use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
+use crate::text::{Timestamp, counted, human_duration, local_time, relative_time, safe_line, shown_line};
 use crate::view::terminal::{Output, Style, readable};
 
 /// The most attempts that are shown on a screen.
@@ -140,14 +140,11 @@ fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) {
     }
 }
 
-/// Draws the last lines of standard error, or of standard output if the job wrote nothing on standard error.
+/// Draws the last lines of standard error, or of standard output if the job said nothing on standard error.
 fn draw_last_lines(out: &mut Output, output: &AttemptOutput) {
-    let (mut name, mut lines) = ("stderr", last_lines(&output.stderr.bytes, LAST_LINES));
-    if lines.is_empty() {
-        (name, lines) = ("stdout", last_lines(&output.stdout.bytes, LAST_LINES));
-    }
+    let (stream, lines) = output.last_lines(LAST_LINES);
     for line in lines {
-        out.line(format!("{INDENT}{name}: {line}"));
+        out.line(format!("{INDENT}{}: {line}", stream.name()));
     }
 }
 
@@ -179,7 +176,7 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, definition: &JobDefinition)
         out.aside(INDENT, &format!("cpu {}, memory {memory}", human_duration(cpu)));
     }
     if let Some(message) = &attempt.message {
-        out.aside(INDENT, &safe_line(message));
+        out.aside(INDENT, &shown_line(message));
     }
 }
 
@@ -271,7 +268,7 @@ fn draw_attempt_facts(out: &mut Output, attempt: &Attempt, definition: &JobDefin
         out.fact("memory", &memory.to_string());
     }
     if let Some(message) = &attempt.message {
-        out.fact("message", &safe_line(message));
+        out.fact("message", &shown_line(message));
     }
     if attempt.output_held_open {
         out.fact("leaked", "a process in the background outlived it");

@@ -13,7 +13,9 @@ use crate::store::{
     self, AttemptRow, ChangedFile, FileChange, JobRow, Leftovers, Liveness, NameStats, QueueRow,
     StoredSchedule, WorkerStatus,
 };
-use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, rfc3339, safe_line};
+use crate::text::{
+    Millis, Timestamp, human_duration, local_time, relative_time, rfc3339, safe_line, shown_line,
+};
 use crate::view::advice::{left_process, no_worker_text};
 use crate::view::json::{
     job_json, listed_attempt_json, listed_worker_json, queue_json, schedule_json, stats_json,
@@ -168,7 +170,7 @@ pub(super) fn attempts_text(job: &JobRow) -> String {
 fn what_happened(job: &JobRow) -> String {
     let code = job.error_code.as_ref().or(job.last_error_code.as_ref()).map(ToString::to_string);
     let reason = job.dead_reason.map(|reason| reason.to_string());
-    let message = job.last_message.as_deref().map(safe_line);
+    let message = job.last_message.as_deref().map(shown_line);
     let replaced = job.replaced_by.filter(|_| job.state != JobState::Dead);
     let resolved = job.resolved_at.map(|_| match replaced {
         Some(by) => format!("replaced by job {by}"),

@@ -6,7 +6,7 @@ use crate::place::{Place, runner};
 use crate::store::{
     BlockReason, DependencyState, JobRow, Liveness, StuckBehind, StuckRoot, UnmetDependency, WorkerStatus,
 };
-use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
+use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line, shown_line};
 use crate::view::advice;
 
 const ASKED_TO_END: &str = "it has been asked to end, and will be cancelled";
@@ -353,7 +353,7 @@ fn dead_text(job: &JobRow, now: Timestamp) -> Vec<String> {
     let (because, when) = (death_reason(job, reason), relative_time(job.changed_at, now));
     let mut lines = vec![format!("{code}, {reason}: {because}, {when}")];
     lines.extend(blocked_expiry_text(job));
-    lines.extend(job.last_message.as_deref().map(safe_line));
+    lines.extend(job.last_message.as_deref().map(shown_line));
     lines.extend(resolution_text(job, now));
     lines
 }

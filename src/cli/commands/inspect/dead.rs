@@ -6,6 +6,7 @@ use super::query::Query;
 use crate::cli::args::Global;
 use crate::cli::definition::CurrentJobFile;
 use crate::store::{DeadGroup, DeadRow, Filter};
+use crate::text::safe_line;
 use crate::view::json::dead_letter_json;
 use crate::view::terminal::Output;
 use crate::view::text::dead::{self, DeadGroupFacts, DeadRowFacts};
@@ -66,7 +67,7 @@ pub fn print_json(out: &mut Output, query: &Query) -> Result<bool> {
     let mut any = false;
     for job in store.jobs(filter, *limit, *now)? {
         let job = job?;
-        let last_output = store.output(job.id, job.attempts)?.last_line();
+        let last_output = store.output(job.id, job.attempts)?.last_line().map(|line| safe_line(&line));
         out.object(&dead_letter_json(&job, last_output.as_deref()));
         any = true;
         if out.is_closed() {

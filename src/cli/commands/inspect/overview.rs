@@ -7,7 +7,7 @@ use crate::cli::commands::attention_facts::read_snapshot;
 use crate::cli::locate;
 use crate::model::JobState;
 use crate::store::{Filter, StateFilter, Store, StoredSchedule};
-use crate::text::Timestamp;
+use crate::text::{Timestamp, shown_line};
 use crate::view::json::overview_json;
 use crate::view::terminal::Output;
 use crate::view::text::overview::{self, MAX_RUNNING, RunningJobs, RunningRow};
@@ -41,7 +41,8 @@ fn running_jobs(store: &Store, now: Timestamp) -> Result<RunningJobs> {
             continue;
         };
         locate::add_start(store, &mut job);
-        let last_line = store.output(job.id, job.last_attempt())?.last_line().unwrap_or_default();
+        let last_line = store.output(job.id, job.last_attempt())?.last_line();
+        let last_line = last_line.as_deref().map(shown_line).unwrap_or_default();
         rows.push(RunningRow { usual: store.median_run_time(&job.definition.name)?, job, last_line });
     }
     Ok(RunningJobs { rows, count: ids.len() })

@@ -8,7 +8,7 @@ use crate::cli::commands::attention_facts::read_snapshot;
 use crate::cli::locate;
 use crate::model::{JobState, Phase};
 use crate::store::{Filter, JobRow, Store, StoredSchedule, UnfinishedJobs};
-use crate::text::Timestamp;
+use crate::text::{Timestamp, shown_line};
 use crate::view::page::{
     self, Card, CardDeaths, MAX_NAMES, MAX_OUTPUTS, MAX_ROWS, Page, UnfinishedRow, UnfinishedSection,
     WeekOfSchedules,
@@ -76,7 +76,7 @@ fn unfinished(store: &Store, filter: &Filter, now: Timestamp) -> Result<Vec<Unfi
                 locate::add_start(store, &mut job);
                 let is_running = job.state == JobState::Running;
                 let output = is_running.then(|| store.output(job.id, job.last_attempt())).transpose()?;
-                let last_line = output.and_then(|output| output.last_line());
+                let last_line = output.and_then(|output| output.last_line()).as_deref().map(shown_line);
                 rows.push(UnfinishedRow { begins_at: begins_at(store, &job, now)?, job, last_line });
             }
         }
