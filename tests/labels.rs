@@ -229,7 +229,7 @@ fn wait_takes_every_job_with_the_label() {
     assert!(ended.stdout.contains("job 2 fetch [us-east]: dead"), "{ended}");
     sandbox.run("resolve 2").ok();
     let none = sandbox.run("wait --label us-east").ok().prints("");
-    none.says("there is no job with the label us-east");
+    none.says("there is no job with the label us-east that was not resolved");
     sandbox.run("wait --label us-east -q").ok().quietly();
     sandbox.add("other --label two");
     sandbox.add("other --label two");

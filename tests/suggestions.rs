@@ -49,10 +49,6 @@ fn words_of_other_programs_are_told_what_to_type() {
             "tip: `runner inspect ID` says why a job is in its state, `runner check NAME --exit N` what would follow an exit",
         ),
         ("quiz", ""),
-        (
-            "wait --name fetch",
-            "tip: `runner wait NAME` waits for the newest job of that name, `--label TEXT` for all with a label",
-        ),
         ("logs 1 --tail 3", "tip: `-n 20` prints the last 20 lines"),
         ("retry --all", "tip: `runner retry --dead` puts all dead jobs back"),
         ("retry --cancelled", ""),

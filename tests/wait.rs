@@ -69,6 +69,66 @@ fn several_are_one_if_any_did_not_succeed() {
 }
 
 #[test]
+fn a_selection_is_by_name_and_by_label() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue good good bad --label a").ok();
+    sandbox.run("enqueue good --label b").ok();
+    sandbox.run("work --drain").exits(1);
+    let good = "job 1 good [a]: succeeded\njob 2 good [a]: succeeded\n";
+    sandbox.run("wait --name good --label a").ok().prints(good).quietly();
+    sandbox.run("wait --name good").ok().prints(&format!("{good}job 4 good [b]: succeeded\n"));
+    sandbox.run("wait --name bad").exits(3).shows("job 3 bad [a]: dead, EXIT_3");
+    sandbox.run("wait --label a").exits(1).shows(good).shows("job 3 bad [a]: dead");
+    for line in ["wait good --name good", "wait 1 --label a", "wait -q"] {
+        sandbox.run(line).exits(2);
+    }
+}
+
+#[test]
+fn a_selection_of_nothing_is_no_success() {
+    let sandbox = Sandbox::new(JOBS);
+    for line in ["wait --label a", "wait --name good", "wait --name good --label a"] {
+        sandbox.run(line).exits(66).prints("").says("there is no database yet at ");
+    }
+    sandbox.run("enqueue good --label a").ok();
+    sandbox.add("bad");
+    sandbox.run("work --drain").exits(1);
+    for (options, words) in [
+        ("--label typo", "there is no job with the label typo\nhint: runner inspect jobs lists them\n"),
+        ("--name goood", "there is no job named goood in DB\nhint: did you mean good?\n"),
+        ("--name zzz", "there is no job named zzz in DB\nhint: runner inspect jobs lists them\n"),
+        (
+            "--name goood --label a",
+            "there is no job of the name goood with the label a\nhint: no job has the name goood; did you mean good?\n",
+        ),
+        (
+            "--name bad --label a",
+            "there is no job of the name bad with the label a\nhint: runner inspect jobs lists them\n",
+        ),
+        (
+            "--name bad --label typo",
+            "there is no job of the name bad with the label typo\nhint: no job has the label typo\n",
+        ),
+    ] {
+        for quiet in ["", " -q"] {
+            let ran = sandbox.run(&format!("wait {options}{quiet}")).exits(66).prints("");
+            let told = ran.stderr.replace(&sandbox.db().display().to_string(), "DB");
+            assert_eq!(told, format!("runner: {words}"), "{options}");
+        }
+    }
+    let ran = sandbox.run("wait --label typo --json").exits(66).prints("");
+    let error: serde_json::Value = serde_json::from_str(&ran.stderr).expect("one object");
+    assert_eq!(
+        (&error["error"], &error["status"]),
+        (&"there is no job with the label typo".into(), &66.into())
+    );
+    // The other verbs have nothing to do then.
+    for line in ["cancel --label typo", "retry --dead --label typo", "change --label typo --now"] {
+        sandbox.run(line).ok().says("with the label typo");
+    }
+}
+
+#[test]
 fn a_waiter_is_told_of_the_end_and_of_what_is_missing() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("slow");

@@ -201,8 +201,7 @@ Examples:
   runner wait 7       exits as the job did
   runner wait 7 8 9   0 if all succeeded, else 1
   runner wait push --wait-timeout 1h   the newest push
-  runner wait --label 'release 1.4'
-  runner wait 7 --json | jq .result
+  runner wait --label 'release 1.4'   66 if there is none
 
 Exit status for a single job that failed: its last attempt's own; 128 and the \
 number of a signal; 124 after a timeout; 127 or 126 if it could not be started; \

@@ -265,6 +265,23 @@ pub fn declared_values(global: &Global, column: FilterColumn) -> Vec<String> {
 
 /// Says that there is no such thing in what this filter selects, and warns of values that no job has.
 pub fn warn_of_nothing(global: &Global, store: &Store, what: &str, filter: &Filter) -> Result<()> {
+    warn(&nothing_text(what, filter));
+    warn_of_unknown_values(global, store, filter)
+}
+
+/// The error for a name, a label or both of which there is no job.
+pub fn no_job_selected(global: &Global, store: &Store, filter: &Filter) -> Result<CliError> {
+    if let (Some(name), None) = (&filter.name, &filter.label) {
+        return no_job_named(store, name);
+    }
+    let failure = CliError::new(ExitStatus::NOT_FOUND, nothing_text("job", filter));
+    let unknown = unknown_values(global, store, filter)?;
+    let hint = if filter.name.is_none() || unknown.is_empty() { lists_jobs() } else { unknown.join("; ") };
+    Ok(failure.hint(hint))
+}
+
+/// Says in a line that there is no such thing in what this filter selects.
+pub fn nothing_text(what: &str, filter: &Filter) -> String {
     let Filter { name, error_code, label, queue, recovered, .. } = filter;
     let label = match label.as_deref() {
         Some("") => Some(" without a label".to_owned()),
@@ -278,12 +295,20 @@ pub fn warn_of_nothing(global: &Global, store: &Store, what: &str, filter: &Filt
         recovered.then(|| " of which a later run succeeded".to_owned()),
     ];
     let parts: String = parts.into_iter().flatten().collect();
-    warn(&safe_line(&format!("there is no {what}{parts}")));
-    warn_of_unknown_values(global, store, filter)
+    safe_line(&format!("there is no {what}{parts}"))
 }
 
 /// Warns of each filter whose value no job has, because that is mostly a typing error, and suggests names like it.
 pub fn warn_of_unknown_values(global: &Global, store: &Store, filter: &Filter) -> Result<()> {
+    for words in unknown_values(global, store, filter)? {
+        warn(&words);
+    }
+    Ok(())
+}
+
+/// Names each filter whose value no job has, with names like it.
+fn unknown_values(global: &Global, store: &Store, filter: &Filter) -> Result<Vec<String>> {
+    let mut unknown = Vec::new();
     for (column, value, words) in [
         (FilterColumn::Name, &filter.name, "no job has the name"),
         (FilterColumn::Queue, &filter.queue, "no job is in the queue"),
@@ -295,19 +320,19 @@ pub fn warn_of_unknown_values(global: &Global, store: &Store, filter: &Filter) -
             continue;
         }
         known.extend(declared_values(global, column));
-        warn_of_unknown(words, value, known.iter().map(String::as_str));
+        unknown.push(unknown_text(words, value, known.iter().map(String::as_str)));
     }
     // There may be a label for each job, so no near one is looked for.
     if let Some(label) = filter.label.as_ref().filter(|label| !label.is_empty())
         && !store.knows_label(label)?
     {
-        warn(&format!("no job has the label {label}"));
+        unknown.push(safe_line(&format!("no job has the label {label}")));
     }
-    Ok(())
+    Ok(unknown)
 }
 
-/// Warns in these words of a value that nothing has, and suggests known ones like it.
-pub fn warn_of_unknown<'k>(words: &str, value: &str, known: impl Iterator<Item = &'k str>) {
+/// Says in these words that nothing has this value, and suggests known ones like it.
+pub fn unknown_text<'k>(words: &str, value: &str, known: impl Iterator<Item = &'k str>) -> String {
     let near = near_names(value, known);
     let suggestion = match near.as_slice() {
         [] => String::new(),
@@ -315,7 +340,7 @@ pub fn warn_of_unknown<'k>(words: &str, value: &str, known: impl Iterator<Item =
         [first, ..] if *first == value => String::new(),
         near => format!("; did you mean {}?", near.join(" or ")),
     };
-    warn(&safe_line(&format!("{words} {value}{suggestion}")));
+    safe_line(&format!("{words} {value}{suggestion}"))
 }
 
 /// The job with this id, with the start of its running attempt.

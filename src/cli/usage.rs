@@ -173,10 +173,6 @@ fn tip_for_option(verb: &str, typed: &str) -> Option<String> {
         }
         ("inspect", "-o" | "--output" | "--format") => "`--json` prints an object a line".to_owned(),
         ("inspect", "--group") => "`--queue NAME` selects a queue".to_owned(),
-        ("wait", "--name") => format!(
-            "`{}` waits for the newest job of that name, `--label TEXT` for all with a label",
-            runner("wait", "NAME")
-        ),
         ("wait", "--all" | "--queue") => format!(
             "`{}` waits for several jobs, `--label TEXT` for all with a label",
             runner("wait", "7 8 9")

@@ -63,8 +63,11 @@ pub struct WaitOptions {
 #[derive(Debug, Args)]
 pub struct WaitArgs {
     /// Jobs; a name stands for the newest job of that name
-    #[arg(value_name = "ID|NAME", required_unless_present = "label", value_parser = JobRef::parse)]
+    #[arg(value_name = "ID|NAME", required_unless_present_any = ["name", "label"], value_parser = JobRef::parse)]
     pub jobs: Vec<JobRef>,
+    /// All jobs of this name, but for resolved ones
+    #[arg(long, conflicts_with = "jobs")]
+    pub name: Option<String>,
     /// All jobs with this label, but for resolved ones
     #[arg(long, value_name = "TEXT", conflicts_with = "jobs", value_parser = values::selected_label)]
     pub label: Option<String>,

@@ -28,9 +28,10 @@ use crate::view::text::status::{death_reason, dependency_text, long_wait_text, u
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
-    let (ids, mut exit) = match &args.label {
-        Some(label) => (labelled(global, &store, label)?, ExitStatus::SUCCESS),
-        None => locate::job_ids(&store, &args.jobs, Named::Any, clock::now())?,
+    let (ids, mut exit) = if args.jobs.is_empty() {
+        (selected(global, &store, args)?, ExitStatus::SUCCESS)
+    } else {
+        locate::job_ids(&store, &args.jobs, Named::Any, clock::now())?
     };
     for id in &ids {
         if store.job(*id, clock::now())?.is_none() {
@@ -54,13 +55,20 @@ pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitSta
     })
 }
 
-/// The jobs with this label. Those that have ended are among them, because one may have died before the wait began; but a
-/// death that was dealt with does not make the wait fail.
-fn labelled(global: &Global, store: &Store, label: &str) -> Result<Vec<i64>> {
-    let filter = Filter { label: Some(label.to_owned()), resolved: Some(false), ..Filter::default() };
+/// The jobs that the options select. Those that have ended are among them, because one may have died before the wait began; but
+/// a death that was dealt with does not make the wait fail. An error if there is no job at all, because the caller would go on as
+/// if it had succeeded.
+fn selected(global: &Global, store: &Store, args: &WaitArgs) -> Result<Vec<i64>> {
+    let all = Filter { name: args.name.clone(), label: args.label.clone(), ..Filter::default() };
+    let filter = Filter { resolved: Some(false), ..all.clone() };
     let ids = store.ids(&filter, clock::now())?;
-    if ids.is_empty() && !global.quiet {
-        locate::warn_of_nothing(global, store, "job", &filter)?;
+    if ids.is_empty() {
+        if store.ids(&all, clock::now())?.is_empty() {
+            bail!(locate::no_job_selected(global, store, &all)?);
+        }
+        if !global.quiet {
+            warn(&format!("{} that was not resolved", locate::nothing_text("job", &filter)));
+        }
     }
     Ok(ids)
 }

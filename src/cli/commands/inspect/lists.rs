@@ -12,7 +12,7 @@ use crate::cli::workers::worker_statuses;
 use crate::process::boot_id;
 use crate::store::{self, Filter, JobRow, NameStats, Store, StoredSchedule};
 use crate::text::{Millis, Timestamp};
-use crate::view::terminal::Output;
+use crate::view::terminal::{Output, warn};
 use crate::view::text::lists;
 use crate::view::text::schedule::{ScheduleRow, until_text};
 
@@ -88,7 +88,8 @@ pub(super) fn schedule_rows(
 pub(super) fn warn_of_unknown_schedule(store: &Store, filter: &Filter) -> Result<()> {
     if let Some(name) = &filter.name {
         let schedules = store.schedules()?;
-        locate::warn_of_unknown("no schedule has the name", name, schedules.iter().map(StoredSchedule::name));
+        let known = schedules.iter().map(StoredSchedule::name);
+        warn(&locate::unknown_text("no schedule has the name", name, known));
     }
     Ok(())
 }
