@@ -88,3 +88,141 @@ fn a_job_file_may_come_through_a_pipe() {
     );
     sandbox.program("sh").arg("-c").arg(line).run().ok().shows("1 job, no mistakes");
 }
+
+const CHAIN: &str = r#"
+[queues.net]
+max_running = 4
+[queues.disk]
+max_running = 1
+[jobs.backup]
+command = "true"
+schedule = "0 2 * * *"
+queue = "net"
+[jobs."report.toml"]
+command = "./report"
+after = ["backup"]
+[jobs.build]
+command = ["no-such-program"]
+on_dead = "alert"
+[jobs.alert]
+command = ["no-such-mailer"]
+"#;
+
+#[test]
+fn a_name_shows_that_job_alone() {
+    let sandbox = Sandbox::new(CHAIN);
+    std::fs::create_dir(sandbox.path("build")).expect("a folder of that name is no file");
+    for (name, notes) in [
+        ("backup", ""),
+        (
+            "report.toml",
+            "runner: no schedule reaches report.toml: put the schedule on the last job of the chain\n\
+             runner: backup has a schedule and no fresh_within: a success of any age will do for report.toml, \
+             which waits for its scheduled run\n\
+             runner: report.toml cannot start here: no such program: ./report\n",
+        ),
+        (
+            "build",
+            "runner: build cannot start here: no such program in PATH: no-such-program\n\
+             runner: alert cannot start here: no such program in PATH: no-such-mailer\n",
+        ),
+        ("alert", "runner: alert cannot start here: no such program in PATH: no-such-mailer\n"),
+    ] {
+        let ran = sandbox.run(&format!("check {name}")).ok();
+        let path = sandbox.path("jobs.toml");
+        let heading = format!("{}: 4 jobs, no mistakes; of these {name}\n\n{name}\n", path.display());
+        assert!(ran.stdout.starts_with(&heading), "{ran}");
+        assert_eq!(ran.stdout.matches("\n  command ").count(), 1, "{ran}");
+        assert!(!ran.stdout.contains("queue net:"), "{ran}");
+        assert_eq!(ran.stderr, notes, "{name}");
+        let jobs = sandbox.run(&format!("check {name} --json")).ok().json_lines();
+        assert_eq!(jobs.iter().map(|job| job["name"].clone()).collect::<Vec<_>>(), [name]);
+        sandbox.run(&format!("check {name} -q")).ok().prints("").quietly();
+        // The job file may be named, or lie above.
+        sandbox.call(&format!("check {name} --file ../jobs.toml")).dir(sandbox.path("build")).run().ok();
+        sandbox.call(&format!("check {name}")).dir(sandbox.path("build")).run().ok().shows(&heading);
+    }
+}
+
+#[test]
+fn of_a_job_alone_its_own_changes_are_told() {
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.run("apply -q").ok();
+    let shown = |name: &str| {
+        let ran = sandbox.run(&format!("check {name}")).ok().stdout;
+        ran.lines().filter(|line| line.starts_with("changed since")).collect::<String>()
+    };
+    sandbox.write("jobs.toml", CHAIN.replace("max_running = 4", "max_running = 5").replace("0 2", "0 3"));
+    let rest = "; runner apply takes the file as it is";
+    assert_eq!(shown("backup"), format!("changed since it was applied: backup, queue net{rest}"));
+    assert_eq!(shown("build"), "");
+    sandbox.write("jobs.toml", CHAIN.replace("max_running = 1", "max_running = 2"));
+    assert_eq!(shown(""), format!("changed since it was applied: queue disk{rest}"));
+    assert_eq!(shown("backup"), "");
+}
+
+#[test]
+fn a_file_wins_over_a_job_of_its_name_and_that_is_told() {
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.write("report.toml", "[jobs.other]\ncommand = 'true'\n");
+    let ran = sandbox.run("check report.toml").ok().shows("report.toml: 1 job, no mistakes\n\nother\n");
+    let path = sandbox.path("jobs.toml").display().to_string();
+    let note = format!("report.toml is a file, which is checked; the job report.toml of {path} is not shown");
+    assert_eq!(ran.stderr, format!("runner: {note}\n"));
+    let ran = sandbox.run("check report.toml --json").ok();
+    assert_eq!((&ran.json()["name"], ran.stderr), (&"other".into(), format!("{{\"note\":\"{note}\"}}\n")));
+    sandbox.run("check report.toml -q").ok().quietly();
+    // It is told of a file with mistakes, too.
+    sandbox.write("build", "no job file");
+    sandbox.run("check build").exits(65).says("build is a file, which is checked").says("build:1:");
+    // A path is no name.
+    let ran = sandbox.run("check ./report.toml").ok().shows("other");
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn what_is_neither_a_file_nor_a_job_is_told_as_both() {
+    let sandbox = Sandbox::new(CHAIN);
+    std::fs::create_dir(sandbox.path("src")).expect("a new folder");
+    let told = |line: &str, status| {
+        let ran = sandbox.run(&format!("check {line}")).exits(status).prints("");
+        ran.stderr.replace(&sandbox.dir().display().to_string(), "DIR")
+    };
+    let shows = "`runner check` shows the jobs\n";
+    for (what, words) in [
+        (
+            "bakup",
+            "there is no job file DIR/bakup, and no job \"bakup\" in DIR/jobs.toml\nhint: did you mean backup?\n",
+        ),
+        (
+            "reprt.toml",
+            "there is no job file DIR/reprt.toml, and no job \"reprt.toml\" in DIR/jobs.toml\nhint: did you mean report.toml?\n",
+        ),
+        (
+            "zzz",
+            &format!(
+                "there is no job file DIR/zzz, and no job \"zzz\" in DIR/jobs.toml\nhint: check the path, or write a job file with `runner init --file DIR/zzz`; {shows}"
+            ),
+        ),
+        ("src", &format!("DIR/src is a folder, and no job \"src\" in DIR/jobs.toml\nhint: {shows}")),
+    ] {
+        assert_eq!(told(what, 66), format!("runner: {words}"));
+    }
+    let error = sandbox.run("check bakup --json").exits(66).prints("").stderr;
+    assert!(
+        error.starts_with("{\"error\":\"there is no job file ") && error.contains("did you mean backup?"),
+        "{error}"
+    );
+    assert!(told("./bakup", 66).starts_with("runner: there is no job file DIR/bakup\n"));
+    assert!(told("7", 2).starts_with("runner: 7 is an id"));
+    sandbox.write("jobs.toml", "[jobs.backup]\n");
+    assert!(
+        told("backup", 65).starts_with(
+            "runner: there is no job file DIR/backup, so backup is taken for the name of a job\n"
+        )
+    );
+    std::fs::remove_file(sandbox.path("jobs.toml")).expect("it is there");
+    assert!(told("backup", 66).starts_with(
+        "runner: there is no job file DIR/backup, and no other one here that could have a job \"backup\"\nhint: `runner init`"
+    ));
+}

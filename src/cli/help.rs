@@ -304,7 +304,7 @@ exponential[:INITIAL[:MULTIPLIER[:MAX]]] or constant.
 An ad hoc job runs once, or up to 3 times if an option says how it is
 retried.";
 
-pub const CHECK_USAGE: &str = "runner check [OPTIONS] [FILE]
+pub const CHECK_USAGE: &str = "runner check [OPTIONS] [FILE|NAME]
        runner check [OPTIONS] NAME --exit N
        runner check [OPTIONS] NAME --signal S|--timeout";
 
@@ -312,6 +312,7 @@ pub const CHECK: &str = "\
 Examples:
   runner check
   runner check deploy/jobs.toml --json
+  runner check push-metrics
   runner check push-metrics --exit 22
   runner check push-metrics --timeout --attempt 3";
 

@@ -112,13 +112,14 @@ pub fn chain_text(chain: &Chain) -> Option<String> {
     (!waited.is_empty()).then(|| format!("waits for the scheduled runs of {}{run}", names(&waited)))
 }
 
-/// Notes the dependencies that have a schedule, and nothing that says how old their success may be.
-pub fn note_unlimited_ages(file: &JobFile, out: &Output) {
+/// Notes the dependencies that have a schedule, and nothing that says how old their success may be; those of one job, if only
+/// that is meant.
+pub fn note_unlimited_ages(file: &JobFile, only: Option<&str>, out: &Output) {
     if out.quiet {
         return;
     }
     let mut dependents: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for job in &file.jobs {
+    for job in file.jobs.iter().filter(|job| only.is_none_or(|only| only == job.definition.name)) {
         for (name, _) in job.dependencies() {
             let schedule = file.job(name).and_then(Declared::own_schedule);
             if schedule.is_some_and(|schedule| schedule.fresh_within.is_none()) {

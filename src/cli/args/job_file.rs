@@ -19,7 +19,7 @@ pub struct InitArgs {
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The job file [default: as for every verb]; with --exit, --signal or --timeout the name of a job in it
+    /// The job file [default: as for every verb], or a job in it
     #[arg(value_name = "FILE|NAME")]
     pub what: Option<PathBuf>,
     /// Say what follows an attempt that exits with this status

@@ -35,8 +35,8 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
         (former_path(global, args.path.as_deref())?, Vec::new(), BTreeMap::new())
     } else {
         let file = locate::named_job_file(global, args.path.as_deref())?;
-        note_unreached(&file, out);
-        scheduled_runs::note_unlimited_ages(&file, out);
+        note_unreached(&file, None, out);
+        scheduled_runs::note_unlimited_ages(&file, None, out);
         (canonical(&file.path)?, schedules(&file, clock::now())?, file.queues)
     };
     for schedule in &wanted {
@@ -107,9 +107,10 @@ fn refusal(error: StoreError, path: &str) -> anyhow::Error {
     describe(&error.into()).hint(format!("{take_over} takes it over; or rename the job")).into()
 }
 
-/// Notes the chains that no schedule starts, though it starts their first jobs.
-pub fn note_unreached(file: &JobFile, out: &Output) {
-    for name in file.unreached_by_schedules().into_iter().filter(|_| !out.quiet) {
+/// Notes the chains that no schedule starts, though it starts their first jobs; of one job, if only that is meant.
+pub fn note_unreached(file: &JobFile, only: Option<&str>, out: &Output) {
+    let is_meant = |name: &&str| only.is_none_or(|only| only == *name);
+    for name in file.unreached_by_schedules().into_iter().filter(is_meant).filter(|_| !out.quiet) {
         warn(&format!("no schedule reaches {name}: put the schedule on the last job of the chain"));
     }
 }

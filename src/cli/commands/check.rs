@@ -1,5 +1,7 @@
 //! `runner check`: validates a job file, and shows what it declares; or what would follow an end of an attempt.
 
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::Result;
@@ -8,17 +10,21 @@ use serde_json::{Value, json};
 
 use crate::cli::args::{CheckArgs, Global};
 use crate::cli::commands::{apply, check_exit};
-use crate::cli::error::ExitStatus;
+use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::scheduled_runs::{self, dependencies_text};
 use crate::clock;
-use crate::jobfile::{Declared, JobFile};
-use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy};
+use crate::jobfile::{Declared, JobFile, JobFileError};
+use crate::model::{
+    Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy, check_name,
+};
+use crate::place::runner;
 use crate::store::{Applied, AppliedKind, Declarations, DeclaredSchedule, Store, StoredSchedule};
 use crate::text::{
-    Millis, Timestamp, append, counted, human_size, local_time, machine_zone, safe_line, time_zone,
+    Millis, Timestamp, append, counted, human_size, local_time, machine_zone, near_names, safe_line,
+    time_zone,
 };
-use crate::view::terminal::{Column, Output, Style, Table};
+use crate::view::terminal::{Column, Output, Style, Table, warn};
 use crate::view::text::definition::{print_command, print_policy, print_start};
 use crate::view::text::schedule::{random_delay_text, times_text};
 
@@ -36,16 +42,90 @@ pub fn run(global: &Global, args: &CheckArgs, out: &mut Output) -> Result<ExitSt
         check_exit::show(global, args, &end, out)?;
         return Ok(ExitStatus::SUCCESS);
     }
-    check_file(global, args.what.as_deref(), out)
+    check_jobs(global, &named(global, args.what.as_deref())?, out)
 }
 
-/// Validates a job file; prints the resolved policy and the delays of each job.
-fn check_file(global: &Global, path: Option<&Path>, out: &mut Output) -> Result<ExitStatus> {
-    let file = locate::named_job_file(global, path)?;
+/// What is checked: a job file, of which perhaps one job alone is shown.
+struct Checked {
+    file: JobFile,
+    only: Option<String>,
+}
+
+impl Checked {
+    const fn all(file: JobFile) -> Self {
+        Self { file, only: None }
+    }
+
+    fn is_shown(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only == name)
+    }
+
+    fn jobs(&self) -> impl Iterator<Item = &Declared> {
+        self.file.jobs.iter().filter(|job| self.is_shown(&job.definition.name))
+    }
+}
+
+/// The job file of this path; else the job of this name in the job file that every verb would read.
+fn named(global: &Global, what: Option<&Path>) -> Result<Checked> {
+    let Some(path) = what else { return Ok(Checked::all(locate::job_file(global)?)) };
+    let name = path.to_str().filter(|text| check_name(text).is_ok());
+    let Some(name) = name else { return Ok(Checked::all(JobFile::read(path)?)) };
+    let found = fs::metadata(path);
+    let is_folder = found.as_ref().is_ok_and(Metadata::is_dir);
+    if is_folder || found.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        let path = std::path::absolute(path)?;
+        let no_file = if is_folder {
+            CliError::new(ExitStatus::NOT_FOUND, format!("{} is a folder", locate::display(&path)))
+        } else {
+            describe(&JobFileError::NotFound { path }.into())
+        };
+        return job_alone(global, check_exit::name(name)?, no_file);
+    }
+    if !global.quiet
+        && let Ok(file) = locate::job_file(global)
+        && file.job(name).is_some()
+    {
+        let file = locate::display(&file.path);
+        warn(&format!("{name} is a file, which is checked; the job {name} of {file} is not shown"));
+    }
+    Ok(Checked::all(JobFile::read(path)?))
+}
+
+/// The job of this name in the job file that every verb would read. `no_file` is the error for a file of that name.
+fn job_alone(global: &Global, name: String, no_file: CliError) -> Result<Checked> {
+    let no_file_text = &no_file.message;
+    let file = locate::job_file(global).map_err(|error| {
+        if matches!(error.downcast_ref(), Some(JobFileError::Nowhere { .. })) {
+            let what = format!("{no_file_text}, and no other one here that could have a job {name:?}");
+            return CliError { message: what, ..describe(&error) }.into();
+        }
+        if !global.quiet {
+            warn(&format!("{no_file_text}, so {name} is taken for the name of a job"));
+        }
+        error
+    })?;
+    if file.job(&name).is_some() {
+        return Ok(Checked { file, only: Some(name) });
+    }
+    let message = format!("{no_file_text}, and no job {name:?} in {}", locate::display(&file.path));
+    let declared = file.jobs.iter().map(|job| job.definition.name.as_str());
+    let hint = match near_names(&name, declared).as_slice() {
+        [] => {
+            let jobs = format!("`{}` shows the jobs", runner("check", ""));
+            no_file.hint.iter().cloned().chain([jobs]).collect::<Vec<_>>().join("; ")
+        }
+        near => format!("did you mean {}?", near.join(" or ")),
+    };
+    Err(CliError { message, ..no_file }.hint(hint).into())
+}
+
+/// Prints the resolved policy and the delays of each job.
+fn check_jobs(global: &Global, checked: &Checked, out: &mut Output) -> Result<ExitStatus> {
+    let Checked { file, only } = checked;
     let now = clock::now();
-    let declared = apply::schedules(&file, now)?;
+    let declared = apply::schedules(file, now)?;
     if out.json && !out.quiet {
-        for job in &file.jobs {
+        for job in checked.jobs() {
             out.object(&job_json(&job.definition));
         }
     } else if !out.quiet {
@@ -53,18 +133,18 @@ fn check_file(global: &Global, path: Option<&Path>, out: &mut Output) -> Result<
         let mut applied = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
         // A pipe has no path by which the database could know it.
         let path = apply::canonical(&file.path).ok();
-        applied.retain(|row| Some(&row.file) == path.as_ref());
-        show(out, &file, &Schedules { declared, applied: &applied, now });
+        applied.retain(|row| Some(&row.file) == path.as_ref() && checked.is_shown(row.name()));
+        show(out, checked, &Schedules { declared, applied: &applied, now });
         if let (Some(store), Some(path)) = (store, path)
             && store.applied_files().is_ok_and(|applied| applied.contains(&path))
         {
-            show_unapplied(store, &path, out, &file, &applied, now);
+            show_unapplied(store, &path, out, checked, &applied, now);
         }
     }
     out.flush()?;
-    apply::note_unreached(&file, out);
-    scheduled_runs::note_unlimited_ages(&file, out);
-    apply::note_obstacles(file.jobs.iter().map(|job| &job.definition), out);
+    apply::note_unreached(file, only.as_deref(), out);
+    scheduled_runs::note_unlimited_ages(file, only.as_deref(), out);
+    apply::note_obstacles(checked.jobs().map(|job| &job.definition), out);
     Ok(ExitStatus::SUCCESS)
 }
 
@@ -94,12 +174,17 @@ impl Schedules<'_> {
     }
 }
 
-fn show(out: &mut Output, file: &JobFile, schedules: &Schedules<'_>) {
-    let jobs = counted(file.jobs.len(), "job");
-    out.line(format!("{}: {jobs}, no mistakes", locate::display(&file.path)));
-    for job in &file.jobs {
+fn show(out: &mut Output, checked: &Checked, schedules: &Schedules<'_>) {
+    let Checked { file, only } = checked;
+    let (path, jobs) = (locate::display(&file.path), counted(file.jobs.len(), "job"));
+    let shown = only.as_ref().map(|name| format!("; of these {name}")).unwrap_or_default();
+    out.line(format!("{path}: {jobs}, no mistakes{shown}"));
+    for job in checked.jobs() {
         out.line("");
         show_job(out, job, file, schedules);
+    }
+    if only.is_some() {
+        return;
     }
     if !file.queues.is_empty() {
         out.line("");
@@ -114,16 +199,21 @@ fn show_unapplied(
     mut store: Store,
     path: &str,
     out: &mut Output,
-    file: &JobFile,
+    checked: &Checked,
     applied: &[StoredSchedule],
     now: Timestamp,
 ) {
+    let file = &checked.file;
     let applied: Vec<&StoredSchedule> = applied.iter().collect();
     let mut stale: Vec<_> = apply::stale(&applied, file).into_iter().map(str::to_owned).collect();
     let declared =
         Declarations { file: path, schedules: &[], boot_id: "", queues: &file.queues, take_over: &[] };
     let queues = store.rehearse(|store| store.apply(declared)).ok().and_then(Result::ok);
-    let differs = |it: &Applied| matches!(it.kind, AppliedKind::Queue { before, after } if before != after);
+    let is_shown = |queue: &str| checked.jobs().any(|job| job.definition.queue == queue);
+    let differs = |it: &Applied| {
+        let is_changed = matches!(it.kind, AppliedKind::Queue { before, after } if before != after);
+        is_changed && (checked.only.is_none() || is_shown(&it.name))
+    };
     let queues = queues.unwrap_or_default().into_iter().filter(differs);
     stale.extend(queues.map(|queue| format!("queue {}", queue.name)));
     let machine = machine_zone(now).ok();

@@ -36,7 +36,10 @@ struct EndingJson {
 
 /// Shows what would follow.
 pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Output) -> Result<()> {
-    let name = name(args)?;
+    let Some(what) = &args.what else {
+        bail!(CliError::usage("the end of which job?").hint(runner("check", "NAME --exit N")));
+    };
+    let name = name(&what.to_string_lossy())?;
     let definition = &locate::declared_job(global, &name)?.definition;
     if args.timeout && definition.timeout.is_none() {
         bail!(
@@ -92,17 +95,15 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
     Ok(())
 }
 
-/// The name of the job. Ids are refused, because what is queued may have another definition than the job file.
-fn name(args: &CheckArgs) -> Result<String> {
-    let Some(what) = &args.what else {
-        bail!(CliError::usage("the end of which job?").hint(runner("check", "NAME --exit N")));
-    };
-    match JobRef::parse(&what.to_string_lossy()).map_err(CliError::usage)? {
+/// The name of a job. Ids are refused, because what is queued may have another definition than the job file.
+pub fn name(typed: &str) -> Result<String, CliError> {
+    match JobRef::parse(typed).map_err(CliError::usage)? {
         JobRef::Name(name) => Ok(name),
         JobRef::Id(id) => {
-            bail!(CliError::usage(format!("{id} is an id, and check looks at the jobs of a job file")).hint(
-                format!("give the name of the job; {} says why job {id} is as it is", runner("inspect", id))
-            ))
+            let hint =
+                format!("give the name of the job; {} says why job {id} is as it is", runner("inspect", id));
+            Err(CliError::usage(format!("{id} is an id, and check looks at the jobs of a job file"))
+                .hint(hint))
         }
     }
 }
