@@ -72,6 +72,51 @@ fn the_environment_is_that_of_the_worker_and_of_the_definition() {
 }
 
 #[test]
+fn the_variable_of_the_folder_is_that_of_the_command() {
+    let command = "command = ['printenv', 'PWD']\n";
+    let sandbox = Sandbox::new(&format!(
+        "[defaults]\ncwd = 'link'\n[jobs.link]\n{command}[jobs.up]\n{command}cwd = 'link/../b/'\n\
+         [jobs.bare]\n{command}inherit_env = false\n[jobs.launched]\n{command}launcher = ['nice']\n\
+         [jobs.line]\ncommand = 'echo $PWD'\n[jobs.own]\n{command}env = {{ PWD = '/own' }}\n\
+         [jobs.file]\n{command}env_file = 'vars'\n"
+    ));
+    sandbox.write("vars", "PWD=/file\n");
+    sandbox.write("a/b/c", "");
+    std::os::unix::fs::symlink("a/b", sandbox.path("link")).expect("a link");
+    let shown = |line: &str| {
+        let ran = sandbox.call(line).env("PWD", "/elsewhere").run().ok();
+        ran.stdout.trim_end().to_owned()
+    };
+    let (link, real) = (sandbox.path("link"), sandbox.path("a/b"));
+    for (job, pwd) in [
+        ("link", &link),
+        ("up", &real),
+        ("bare", &link),
+        ("launched", &link),
+        ("line", &link),
+        ("own", &"/own".into()),
+        ("file", &"/file".into()),
+    ] {
+        assert_eq!(shown(&format!("run {job}")), pwd.display().to_string(), "{job}");
+    }
+    assert_eq!(shown("run -- printenv PWD"), sandbox.dir().display().to_string());
+    assert_eq!(shown("run --cwd link/ -- printenv PWD"), link.display().to_string());
+}
+
+#[test]
+fn a_make_in_a_job_does_not_look_for_the_jobserver_of_the_make_around_it() {
+    let sandbox = Sandbox::empty();
+    let flags = " -j4 --jobserver-auth=3,4 -- A=1";
+    let shown = |line: &str| {
+        let call = sandbox.call(line).env("MAKEFLAGS", flags).env("MFLAGS", "-k --jobserver-fds=3,4 -j");
+        call.arg("--").arg("printenv").arg("MAKEFLAGS").arg("MFLAGS").run().ok().stdout
+    };
+    assert_eq!(shown("run"), " -j4 -- A=1\n-k\n");
+    assert_eq!(shown("run --env MAKEFLAGS"), " -j4 -- A=1\n-k\n");
+    assert_eq!(shown("run --env MFLAGS=--jobserver-auth=fifo:/f"), " -j4 -- A=1\n--jobserver-auth=fifo:/f\n");
+}
+
+#[test]
 fn a_job_that_does_not_inherit_the_environment_gets_little_of_it() {
     let command = "command = 'env | sort > $RUNNER_JOB_NAME'\n";
     let sandbox = Sandbox::new(&format!(

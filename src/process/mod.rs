@@ -20,6 +20,7 @@ mod reap;
 mod room;
 mod scan;
 mod spawn;
+mod surroundings;
 mod tag;
 mod terminate;
 

@@ -23,6 +23,7 @@ use super::inherit::leave_terminal;
 use super::job_files::read_env_file;
 use super::pass_on::PassOn;
 use super::procfs::Leader;
+use super::surroundings::{MAKE_VARIABLES, pwd, without_jobserver};
 use super::tag::{AttemptTag, WORKER_MARK};
 
 /// A command that is about to start.
@@ -35,7 +36,7 @@ pub struct Launch<'a> {
     /// The input of the job; none: that of the definition, else `/dev/null`.
     pub stdin: Option<Vec<u8>>,
     /// The `RUNNER_*` variables. They override `definition.env`, which overrides `definition.env_file`, which overrides what
-    /// the definition lets the command inherit of the worker's environment.
+    /// the definition lets the command inherit of the worker's environment. `PWD` is the command's folder, unless one of the two gives it.
     pub vars: Vec<(OsString, OsString)>,
     /// The variables of the tag override `vars`.
     pub tag: AttemptTag,
@@ -84,6 +85,8 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
     }
     command
         .current_dir(definition.cwd.as_os_str())
+        // It is given below; the worker's own would be wrong.
+        .env_remove("PWD")
         .envs(environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())))
         .envs(launch.vars.iter().map(|(name, value)| (name, value)))
         // A worker of version 1.0 may have started this one as a job.
@@ -121,7 +124,8 @@ fn keep_from(command: &mut Command, variables: impl Iterator<Item = OsString>) {
     });
 }
 
-/// The variables that the definition gives: those of its files, and its own over them.
+/// The variables that the command gets besides those that it inherits as they are: those of the definition's files, its own over
+/// them, and what is true of the command where the worker's would be wrong.
 fn environment(definition: &JobDefinition) -> Result<BTreeMap<Bytes, Bytes>, SpawnError> {
     let mut variables = BTreeMap::new();
     for file in &definition.env_file {
@@ -131,6 +135,17 @@ fn environment(definition: &JobDefinition) -> Result<BTreeMap<Bytes, Bytes>, Spa
         })?);
     }
     variables.extend(definition.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+    if let Some(pwd) = pwd(Path::new(definition.cwd.as_os_str())) {
+        variables.entry(Bytes::from("PWD")).or_insert_with(|| Bytes::from(pwd.as_os_str()));
+    }
+    for name in MAKE_VARIABLES {
+        let inherited = || std::env::var_os(name).filter(|_| definition.inherit_env);
+        let given = variables.get(&Bytes::from(name)).map(|value| value.as_os_str().to_owned());
+        let flags = given.or_else(inherited);
+        if let Some(left) = flags.and_then(|flags| without_jobserver(flags.as_bytes())) {
+            variables.insert(Bytes::from(name), Bytes(left));
+        }
+    }
     Ok(variables)
 }
 
