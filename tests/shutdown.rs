@@ -1,4 +1,4 @@
-//! SIGTERM, SIGINT, SIGHUP: running attempts may end, then they are ended.
+//! SIGTERM, SIGINT, SIGHUP: running attempts may end, then they are ended. Other signals that are to do nothing.
 
 use std::fs;
 
@@ -164,22 +164,32 @@ fn a_signal_before_the_worker_has_registered_ends_it_in_order() {
 }
 
 #[test]
-fn a_hangup_that_was_ignored_at_the_start_stays_ignored() {
-    let sandbox = Sandbox::new(JOBS);
-    let call = sandbox
-        .program("sh")
-        .arg("-c")
-        .arg("trap '' HUP; exec \"$0\" work -j1")
-        .arg(env!("CARGO_BIN_EXE_runner"));
-    let mut worker = Background::worker(&sandbox, call);
-    worker.signal(Signal::HUP);
-    sandbox.add("gated");
-    sandbox.until_logged(1);
-    sandbox.write("go", "0");
-    sandbox.until_state(1, "succeeded");
-    assert!(!worker.stderr().contains("stopping"), "{}", worker.stderr());
-    worker.signal(Signal::TERM);
-    worker.wait().ok();
+fn signals_that_were_ignored_at_the_start_or_mean_nothing_are_ignored() {
+    let meaningless = [Signal::USR1, Signal::USR2, Signal::ALARM];
+    for (ignored, line) in
+        [(&[Signal::HUP, Signal::INT, Signal::QUIT][..], "trap '' HUP INT QUIT"), (&[], ":")]
+    {
+        for verb in ["work -j1", "run gated"] {
+            let sandbox = Sandbox::new(JOBS);
+            let line = format!("{line}; exec \"$0\" {verb}");
+            let call = sandbox.program("sh").arg("-c").arg(line).arg(env!("CARGO_BIN_EXE_runner"));
+            let mut worker = Background::start(&sandbox, call);
+            if verb.starts_with("work") {
+                sandbox.add("gated");
+            }
+            sandbox.until_logged(1);
+            for signal in ignored.iter().chain(&meaningless) {
+                worker.signal(*signal);
+            }
+            sandbox.write("go", "0");
+            sandbox.until_state(1, "succeeded");
+            assert!(!worker.stderr().contains("SIG"), "{}", worker.stderr());
+            if verb.starts_with("work") {
+                worker.signal(Signal::TERM);
+            }
+            worker.wait().ok();
+        }
+    }
 }
 
 #[test]

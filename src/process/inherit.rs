@@ -31,12 +31,19 @@ impl Inherited {
     }
 }
 
-/// Resets what jobs would inherit. Call it once, before there are other threads.
+/// The signals that mean nothing to a worker, and would end it: they are for programs that give them a meaning, and an alarm
+/// outlives the exec of whoever has set it.
+const MEANINGLESS: [libc::c_int; 3] = [libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
+
+/// Resets what jobs would inherit, and ignores the signals that mean nothing here. Call it once, before there are other threads.
 ///
 /// An ignored signal gets a handler that does nothing. That protects the worker just as well, and exec resets it to the
 /// default, while jobs would inherit "ignored".
 pub fn reset_inherited_state() -> Inherited {
-    let ignored = (1..=signal::MAX).filter(|signal| handle_if_ignored(*signal)).collect();
+    let ignored = (1..=signal::MAX).filter(|signal| handle_if(*signal, libc::SIG_IGN)).collect();
+    for signal in MEANINGLESS {
+        handle_if(signal, libc::SIG_DFL);
+    }
     empty_signal_mask();
     remove_manager_variables();
     give_up_terminal();
@@ -141,8 +148,8 @@ pub fn suspend() {
 
 extern "C" fn do_nothing(_signal: libc::c_int) {}
 
-/// Replaces "ignore" by a handler. True if the signal was ignored.
-fn handle_if_ignored(signal: libc::c_int) -> bool {
+/// Replaces this disposition, "ignore" or the default, by a handler that does nothing. True if the signal had it.
+fn handle_if(signal: libc::c_int, disposition: libc::sighandler_t) -> bool {
     let mut found = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: no new action is given, and `found` has room for the present one.
     if unsafe { libc::sigaction(signal, ptr::null(), found.as_mut_ptr()) } != 0 {
@@ -151,7 +158,7 @@ fn handle_if_ignored(signal: libc::c_int) -> bool {
     }
     // SAFETY: the call succeeded, so it has filled `found`.
     let mut action = unsafe { found.assume_init() };
-    if action.sa_sigaction != libc::SIG_IGN {
+    if action.sa_sigaction != disposition {
         return false;
     }
     action.sa_sigaction = do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;

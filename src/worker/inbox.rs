@@ -100,9 +100,9 @@ impl Inbox {
     pub(super) fn open(inherited: &Inherited) -> io::Result<Self> {
         let (sender, messages) = unbounded_channel();
         let sender = MessageSender(sender);
-        // A signal that was ignored stays so: a worker under nohup survives SIGHUP, and a worker that a shell without job
-        // control started is not suspended.
-        let is_wanted = |number: &i32| ![SIGHUP, SIGTSTP].contains(number) || !inherited.ignored(*number);
+        // A signal that was ignored stays so: a worker under nohup survives SIGHUP, and one that a script has started with `&`
+        // survives the Ctrl-C that ends the script. SIGTERM ends each.
+        let is_wanted = |number: &i32| *number == SIGTERM || !inherited.ignored(*number);
         listen_for_signals([SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter().filter(is_wanted), sender.clone())?;
         sender.send(Message::Tick);
         tick(sender.clone());
