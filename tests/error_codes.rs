@@ -119,6 +119,20 @@ fn what_is_written_of_a_signal_holds_for_the_status_by_which_a_shell_reports_it(
             "attempts_exhausted",
         ),
         ("", "exit_codes = { 137 = 'OWN' }\nnever_retry_for = ['SIGNAL_KILL']", "OWN", "attempts_exhausted"),
+        ("", "exit_codes = { SIGKILL = 'OOM' }\nnever_retry_for = ['EXIT_137']", "EXIT_137", "never_retry"),
+        ("exit_codes = { SIGKILL = 'OOM' }", "never_retry_for = ['EXIT_137']", "EXIT_137", "never_retry"),
+        (
+            "exit_codes = { SIGKILL = 'OOM' }\n[defaults]\nnever_retry_for = ['EXIT_137']",
+            "",
+            "EXIT_137",
+            "never_retry",
+        ),
+        (
+            "",
+            "exit_codes = { SIGKILL = 'OOM' }\nauto_retry_for = ['EXIT_137']",
+            "EXIT_137",
+            "attempts_exhausted",
+        ),
     ] {
         let job = finished(globals, &dies_in_the_shell("KILL"), keys);
         assert_fields(&job, &json!({"error_code": code, "dead_reason": reason}));
@@ -130,6 +144,28 @@ fn what_is_written_of_a_signal_holds_for_the_status_by_which_a_shell_reports_it(
     let line = "sh -c 'kill -KILL $$'; exit $?";
     let job = Sandbox::empty().finish_line("--never-retry-for SIGNAL_KILL --backoff 1ms", line);
     assert_fields(&job, &json!({"error_code": "EXIT_137", "dead_reason": "never_retry", "attempts": 1}));
+}
+
+#[test]
+fn an_option_that_names_the_status_goes_before_what_the_file_says_of_the_signal() {
+    let sandbox = Sandbox::new(
+        "[jobs.job]\ncommand = 'exit 137'\nexit_codes = { SIGKILL = 'OOM', SIGTERM = 'STOPPED' }\nbackoff = ['1ms']\n",
+    );
+    for (options, code, reason) in [
+        ("", "OOM", "attempts_exhausted"),
+        ("--never-retry-for EXIT_143", "OOM", "attempts_exhausted"),
+        ("--never-retry-for EXIT_137", "EXIT_137", "never_retry"),
+        ("--auto-retry-for EXIT_137", "EXIT_137", "attempts_exhausted"),
+    ] {
+        let job = sandbox.finish(&format!("job {options}"));
+        assert_fields(&job, &json!({"error_code": code, "dead_reason": reason}));
+        let shown = sandbox.run(&format!("inspect {}", job["id"])).ok().stdout;
+        assert!(!shown.contains("137 OOM"), "{shown}");
+    }
+    let batch = r#"{"name": "job", "never_retry_for": ["EXIT_137"]}"#;
+    let id = sandbox.call("enqueue --batch -").stdin(batch).run().ok().id();
+    sandbox.drain();
+    assert_fields(&sandbox.job(id), &json!({"error_code": "EXIT_137", "dead_reason": "never_retry"}));
 }
 
 #[test]

@@ -64,12 +64,14 @@ impl<'a> Planner<'a> {
             (None, Some(name)) => {
                 let file = self.file().map_err(|error| locate::without_job_file(error, self.verb, name))?;
                 let job = file.job(name).ok_or_else(|| locate::not_declared(file, self.verb, name))?;
-                options.over(&job.layer).over(&file.defaults).resolve(job.definition.clone())
+                // What an option writes of a status of the shell goes before what was added for one.
+                let written =
+                    JobDefinition { exit: job.definition.written_exit_rules(), ..job.definition.clone() };
+                options.over(&job.layer).over(&file.defaults).resolve(written)
             }
             (None, None) => bail!(CliError::usage("a \"name\" or a \"command\" is needed")),
         };
-        // The lists may come from the options.
-        definition.add_shell_statuses_to_code_lists();
+        definition.add_shell_statuses();
         Ok(definition)
     }
 

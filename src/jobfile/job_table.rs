@@ -172,8 +172,7 @@ impl Job {
         let command = self.command.unwrap_or(Command::Argv(Vec::new()));
         let plain = JobDefinition { exit, ..JobDefinition::new(&self.name, command, joined(dir, "")) };
         let mut definition = layer.clone().over(&defaults.values).resolve(plain);
-        definition.add_shell_statuses_to_exit_codes();
-        definition.add_shell_statuses_to_code_lists();
+        definition.add_shell_statuses();
         let schedule = layer.schedule.clone().map(|schedule| {
             // A boot has no zone, and none is missed.
             let of_times = if schedule.trim() == Schedule::AT_BOOT { &layer } else { &defaults.values };

@@ -6,6 +6,8 @@
 //! written of statuses stands before what is written of signals, and what was added stands at the end: so the added ones can be
 //! told from the written ones.
 
+use std::collections::HashSet;
+
 use super::{
     CodePattern, Command, ErrorCode, ExitCodes, ExitEntry, ExitKey, ExitRules, JobDefinition, RetryPolicy,
     signal,
@@ -15,21 +17,9 @@ use super::{
 const FIRST: i32 = 128;
 
 impl JobDefinition {
-    /// Adds to the exit codes, as they are written, the statuses by which a shell reports the signals that they name, unless
-    /// something is written of such a status.
-    pub fn add_shell_statuses_to_exit_codes(&mut self) {
-        if let Command::Shell(_) = self.command {
-            for codes in [&mut self.exit.job, &mut self.exit.file] {
-                codes.0.sort_by_key(|entry| matches!(entry.key, ExitKey::Signal(_)));
-            }
-            add_exit_codes(&mut self.exit, |exit| &mut exit.job);
-            add_exit_codes(&mut self.exit, |exit| &mut exit.file);
-        }
-    }
-
-    /// Adds to the lists of codes, as they are written, the codes of the statuses by which a shell reports the signals that the
-    /// lists name, unless something is written of such a status. The exit codes have theirs already.
-    pub fn add_shell_statuses_to_code_lists(&mut self) {
+    /// Adds to the exit codes and to the lists of codes, as they are written, what they say of the statuses by which a shell
+    /// reports the signals that they name, unless something is written of such a status: in the exit codes, or in a list.
+    pub fn add_shell_statuses(&mut self) {
         let Self { command: Command::Shell(_), policy, exit, .. } = self else { return };
         let RetryPolicy { auto_retry_for, never_retry_for, .. } = policy;
         let mut lists: Vec<&mut Vec<CodePattern>> =
@@ -37,15 +27,21 @@ impl JobDefinition {
         for list in &mut lists {
             list.sort_by_key(names_signals);
         }
+        let listed: HashSet<i32> = (FIRST + 1..=FIRST + signal::MAX)
+            .filter(|status| lists.iter().any(|list| list.contains(&exit_code(*status))))
+            .collect();
+        for codes in [&mut exit.job, &mut exit.file] {
+            codes.0.sort_by_key(|entry| matches!(entry.key, ExitKey::Signal(_)));
+        }
+        add_exit_codes(exit, |exit| &mut exit.job, &listed);
+        add_exit_codes(exit, |exit| &mut exit.file, &listed);
         for number in 1..=signal::MAX {
-            let status = CodePattern::Code(ErrorCode::exit(FIRST + number));
-            let is_written =
-                exit.says_something_of(FIRST + number) || lists.iter().any(|list| list.contains(&status));
-            if !is_written {
+            let status = FIRST + number;
+            if !exit.says_something_of(status) && !listed.contains(&status) {
                 let of_signal = ErrorCode::signal(number);
                 let speaks_of = |pattern: &CodePattern| names_signals(pattern) && pattern.matches(&of_signal);
                 for list in lists.iter_mut().filter(|list| list.iter().any(speaks_of)) {
-                    list.push(status.clone());
+                    list.push(exit_code(status));
                 }
             }
         }
@@ -112,10 +108,17 @@ impl ExitRules {
     }
 }
 
-fn add_exit_codes(exit: &mut ExitRules, codes: fn(&mut ExitRules) -> &mut ExitCodes) {
+/// The built-in code of this exit status, as a list names it.
+fn exit_code(status: i32) -> CodePattern {
+    CodePattern::Code(ErrorCode::exit(status))
+}
+
+/// `listed`: the statuses whose own code stands in a list, which a name would make void.
+fn add_exit_codes(exit: &mut ExitRules, codes: fn(&mut ExitRules) -> &mut ExitCodes, listed: &HashSet<i32>) {
     for ExitEntry { key, code } in codes(exit).0.clone() {
         if let ExitKey::Signal(number) = key
             && let Ok(status) = u8::try_from(FIRST + number)
+            && !listed.contains(&i32::from(status))
             && !exit.says_something_of(i32::from(status))
         {
             codes(exit).0.push(ExitEntry { key: ExitKey::Exact(status), code });
@@ -190,8 +193,7 @@ mod tests {
         let [job, file, auto, never] = written;
         let line = Command::Shell(Bytes::from("make"));
         let mut definition = definition(line, success, job, file, auto, never);
-        definition.add_shell_statuses_to_exit_codes();
-        definition.add_shell_statuses_to_code_lists();
+        definition.add_shell_statuses();
         definition
     }
 
@@ -215,6 +217,28 @@ mod tests {
             (&[0], ["", "", "EXIT_137", "SIGNAL_KILL"], ["", "", "EXIT_137", "SIGNAL_KILL"]),
             (&[0], ["", "", "SIGNAL_KILL EXIT_137", ""], ["", "", "EXIT_137 SIGNAL_KILL", ""]),
             (&[0], ["137=A", "", "", "SIGNAL_KILL"], ["137=A", "", "", "SIGNAL_KILL"]),
+            // So does its own code in a list, which a name would make void.
+            (&[0], ["SIGKILL=OOM", "", "", "EXIT_137"], ["SIGKILL=OOM", "", "", "EXIT_137"]),
+            (&[0], ["SIGKILL=OOM", "", "EXIT_137", ""], ["SIGKILL=OOM", "", "EXIT_137", ""]),
+            (&[0], ["", "SIGKILL=OOM", "", "EXIT_137"], ["", "SIGKILL=OOM", "", "EXIT_137"]),
+            (&[0], ["SIGKILL=A", "SIGKILL=B", "EXIT_137", ""], ["SIGKILL=A", "SIGKILL=B", "EXIT_137", ""]),
+            (
+                &[0],
+                ["SIGKILL=OOM SIGTERM=STOP", "", "EXIT_137", "OOM"],
+                ["SIGKILL=OOM SIGTERM=STOP 143=STOP", "", "EXIT_137", "OOM"],
+            ),
+            (
+                &[0],
+                ["SIGKILL=OOM", "", "EXIT_137", "SIGNAL_TERM"],
+                ["SIGKILL=OOM", "", "EXIT_137", "SIGNAL_TERM EXIT_143"],
+            ),
+            (
+                &[0],
+                ["SIGTERM=STOP", "", "", "EXIT_137 SIGNAL_KILL"],
+                ["SIGTERM=STOP 143=STOP", "", "", "EXIT_137 SIGNAL_KILL"],
+            ),
+            (&[0], ["SIGKILL=OOM", "", "", "EXIT_9"], ["SIGKILL=OOM 137=OOM", "", "", "EXIT_9"]),
+            (&[0], ["SIGKILL=OOM", "", "*", "EXIT_*"], ["SIGKILL=OOM 137=OOM", "", "*", "EXIT_*"]),
             // A family of statuses says nothing of one status, and `*` nothing of signals.
             (&[0], ["", "", "EXIT_*", "SIGNAL_TERM"], ["", "", "EXIT_*", "SIGNAL_TERM EXIT_143"]),
             (&[0], ["", "", "*", ""], ["", "", "*", ""]),
@@ -252,8 +276,7 @@ mod tests {
         let words = ["sh", "-c", "make"].map(Bytes::from).to_vec();
         let mut array = definition(Command::Argv(words), &[0], "SIGKILL=OOM", "", "", "EXIT_137 SIGNAL_KILL");
         let before = array.clone();
-        array.add_shell_statuses_to_exit_codes();
-        array.add_shell_statuses_to_code_lists();
+        array.add_shell_statuses();
         assert_eq!(array, before);
         assert_eq!((array.written_policy(), array.written_exit_rules()), (before.policy, before.exit));
         assert_eq!(array.reported_signal(137), None);
@@ -263,7 +286,7 @@ mod tests {
     fn a_launcher_changes_nothing_because_the_line_still_goes_to_the_shell() {
         let mut line = definition(Command::Shell(Bytes::from("make")), &[0], "", "", "", "SIGNAL_KILL");
         line.launcher = vec![Bytes::from("nice")];
-        line.add_shell_statuses_to_code_lists();
+        line.add_shell_statuses();
         assert_eq!(shown(&line)[3], "SIGNAL_KILL EXIT_137");
         assert_eq!((line.reported_signal(137), line.reported_signal(1)), (Some(9), None));
     }
