@@ -130,6 +130,7 @@ fn a_bad_line_is_named_by_number_and_nothing_is_enqueued() {
         (r#"{"name":"job","auto_retry_for":"A"}"#, "auto_retry_for"),
         (r#"{"name":"job","args":"x"}"#, "args"),
         (r#"{"command":"true","backoff":"30"}"#, "line 3"),
+        (r#"{"command":"true","backoff":"liner"}"#, "did you mean linear?"),
         (r#"{"name":"job","retryable":false,"max_attempts":2}"#, "retryable"),
     ] {
         let lines = format!("{{\"name\":\"job\"}}\n\n{bad}\n{{\"name\":\"job\"}}\n");

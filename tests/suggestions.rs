@@ -101,6 +101,18 @@ fn errors_show_what_is_required_and_what_may_stand_there() {
         ("enqueue x --at 5m", "\"5m\" is not a time"),
         ("enqueue x --in 3", "write \"3s\" for seconds"),
         ("prune --older-than 30", "write \"30d\" for days"),
+        ("enqueue x --backoff liner", "\"liner\" is neither a strategy nor a delay; did you mean linear?"),
+        (
+            "enqueue x --backoff liner",
+            "write exponential, linear, constant, 30s, 5s,1m,10m, exponential:INITIAL",
+        ),
+        ("enqueue x --backoff Exponental:1s", "did you mean exponential?"),
+        ("enqueue x --backoff often", "\"often\" is neither a strategy nor a delay; write exponential"),
+        ("enqueue x --backoff constant:9s", "write 9s for the same delay each time"),
+        ("enqueue x --backoff 5sek", "the unknown unit \"sek\""),
+        ("enqueue x --jitter ture", "nor a duration such as 100ms; did you mean true?"),
+        ("enqueue x --on-conflict skp", "it is skip, replace or error; did you mean skip?"),
+        ("inspect dead --dead-reason expird", "did you mean expired?"),
     ] {
         sandbox.run(line).exits(2).prints("").says(said);
     }

@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::place::runner;
 use crate::store::OnConflict;
-use crate::text::Millis;
+use crate::text::{Millis, did_you_mean, is_word};
 
 /// The name of a job or queue.
 pub fn name(text: &str) -> Result<String, String> {
@@ -44,7 +44,8 @@ pub fn selected_label(text: &str) -> Result<String, String> {
 pub fn dead_reason(text: &str) -> Result<DeadReason, String> {
     DeadReason::parse(text).ok_or_else(|| {
         let all: Vec<_> = DeadReason::ALL.iter().map(|reason| reason.as_str()).collect();
-        format!("a job is dead for one of these reasons: {}", all.join(", "))
+        let near = did_you_mean(text, all.iter().copied());
+        format!("a job is dead for one of these reasons: {}{near}", all.join(", "))
     })
 }
 
@@ -147,7 +148,10 @@ pub fn on_conflict(text: &str) -> Result<OnConflict, String> {
         "skip" => Ok(OnConflict::Skip),
         "replace" => Ok(OnConflict::Replace),
         "error" => Ok(OnConflict::Error),
-        _ => Err("it is skip, replace or error".to_owned()),
+        _ => {
+            let near = did_you_mean(text, ["skip", "replace", "error"]);
+            Err(format!("it is skip, replace or error{near}"))
+        }
     }
 }
 
@@ -161,6 +165,12 @@ pub fn jitter(text: &str) -> Result<Jitter, String> {
     match text.parse::<f64>() {
         Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(Jitter::Fraction(fraction)),
         Ok(_) => Err("a jitter without a unit is a fraction of the delay, from 0 to 1".to_owned()),
+        Err(_) if is_word(text) => {
+            let near = did_you_mean(text, ["true", "false"]);
+            Err(format!(
+                "{text:?} is neither true, false, a fraction of the delay from 0 to 1 nor a duration such as 100ms{near}"
+            ))
+        }
         Err(_) => Millis::parse(text).map(Jitter::Absolute),
     }
 }
@@ -178,19 +188,16 @@ pub fn backoff(text: &str) -> Result<Backoff, String> {
             delay: Millis::parse(delay)?,
             max: parts.next().map_or(Ok(Strategy::MAX), Millis::parse)?,
         },
-        (Some("fixed"), delay) => {
+        (Some("fixed"), delay) | (Some("constant"), delay @ Some(_)) => {
             let delay = delay.filter(|delay| Millis::parse(delay).is_ok()).unwrap_or("30s");
             return Err(format!(
-                "\"fixed\" is not a strategy; write {delay} for the same delay each time, or 5s,1m,10m for given delays"
+                "{text:?} is not a strategy; write {delay} for the same delay each time, or 5s,1m,10m for given delays"
             ));
         }
-        (Some(other), Some(_)) => {
-            return Err(format!(
-                "{other:?} is not a strategy; write 30s, 5s,1m,10m, exponential:INITIAL[:MULTIPLIER[:MAX]] or linear:DELAY[:MAX]"
-            ));
-        }
+        (Some(other), Some(_)) => return Err(no_strategy(other)),
         _ if text.contains(',') => list(text.split(','))?,
         (Some(word), None) if let Some(strategy) = Strategy::named(word) => strategy,
+        (Some(word), None) if is_word(word) => return Err(no_strategy(word)),
         _ => Strategy::Constant { delay: Millis::parse(text)? },
     };
     if let Some(beyond) = parts.next() {
@@ -202,6 +209,14 @@ pub fn backoff(text: &str) -> Result<Backoff, String> {
         ));
     }
     Ok(Backoff { strategy, jitter: Jitter::DEFAULT })
+}
+
+fn no_strategy(word: &str) -> String {
+    let near = did_you_mean(word, Strategy::NAMES);
+    let names = Strategy::NAMES.join(", ");
+    format!(
+        "{word:?} is neither a strategy nor a delay{near}; write {names}, 30s, 5s,1m,10m, exponential:INITIAL[:MULTIPLIER[:MAX]] or linear:DELAY[:MAX]"
+    )
 }
 
 fn multiplier(text: &str) -> Result<f64, String> {

@@ -8,7 +8,7 @@ use super::keys::Section;
 use super::read::{Entry, Value, distinct};
 use super::unknown::unknown;
 use crate::model::{Backoff, CodePattern, Jitter, RetryPolicy, Strategy};
-use crate::text::Millis;
+use crate::text::{Millis, is_word, nearest};
 
 /// The strategies, and the keys that each has besides `strategy` and `jitter`.
 pub(super) const STRATEGIES: [(&str, &[&str]); 4] = [
@@ -17,6 +17,9 @@ pub(super) const STRATEGIES: [(&str, &[&str]); 4] = [
     ("constant", &["delay"]),
     ("list", &["delays", "repeat_last"]),
 ];
+
+/// What a `backoff` that is a string may be.
+const ALLOWED_TEXTS: &str = "exponential, linear, constant, or a delay such as \"30s\"";
 
 pub(super) fn max_attempts(value: Value<'_>, mistakes: &mut Mistakes) -> Option<u32> {
     if value.as_integer() == Some(0) {
@@ -53,9 +56,11 @@ pub(super) fn backoff(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backo
         DeValue::String(text) => match Strategy::named(text).map_or_else(|| constant(text), Ok) {
             Ok(strategy) => strategy,
             Err(why) => {
-                value.refused(mistakes, &why).hint(
-                    "a string is a constant delay, or exponential, linear or constant; other delays need an array, or a table such as { strategy = \"linear\", delay = \"1m\" }",
-                );
+                // With a colon it is what `--backoff` takes, which is a table here.
+                let near = nearest(text, Strategy::NAMES).filter(|_| is_word(text) && !text.contains(':'));
+                let forms = "other delays need an array, or a table such as { strategy = \"linear\", delay = \"1m\" }";
+                let hint = near.map_or_else(|| forms.to_owned(), |near| format!("did you mean \"{near}\"?"));
+                value.refused(mistakes, &why).hint(hint).allowed(ALLOWED_TEXTS);
                 return None;
             }
         },
@@ -71,7 +76,11 @@ pub(super) fn backoff(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backo
 }
 
 fn constant(delay: &str) -> Result<Strategy, String> {
-    Ok(Strategy::Constant { delay: Millis::parse(delay)? })
+    match Millis::parse(delay) {
+        Ok(delay) => Ok(Strategy::Constant { delay }),
+        Err(_) if is_word(delay) => Err(format!("{delay:?} is neither a strategy nor a delay")),
+        Err(why) => Err(why),
+    }
 }
 
 fn table(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backoff> {
@@ -192,13 +201,16 @@ fn jitter(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Jitter> {
     match value.data() {
         DeValue::Boolean(true) => return Some(Jitter::DEFAULT),
         DeValue::Boolean(false) => return Some(Jitter::NONE),
-        DeValue::String(_) => return value.duration(mistakes).map(Jitter::Absolute),
+        DeValue::String(text) if !is_word(text) => return value.duration(mistakes).map(Jitter::Absolute),
         _ => {}
     }
     let taken = value.as_number().filter(|number| (0.0..=1.0).contains(number));
     if taken.is_none() {
         let allowed = "true, false, a fraction of the delay from 0 to 1, or a duration such as \"100ms\"";
-        value.wrong(mistakes, allowed);
+        let mistake = value.wrong(mistakes, allowed);
+        if let Some(near) = value.data().as_str().and_then(|text| nearest(text, ["true", "false"])) {
+            mistake.hint(format!("did you mean {near}, without quotes?"));
+        }
     }
     taken.map(Jitter::Fraction)
 }

@@ -81,6 +81,9 @@ impl Strategy {
         Self::Constant { delay: Self::CONSTANT_DELAY }
     }
 
+    /// The names of the strategies that have defaults for all they need.
+    pub const NAMES: [&str; 3] = ["exponential", "linear", "constant"];
+
     /// The strategy of this name with all its defaults. None for `list`, which has none, and for every other word.
     pub fn named(word: &str) -> Option<Self> {
         match word {

@@ -201,6 +201,16 @@ pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
     near_names(word, names).into_iter().next()
 }
 
+/// `; did you mean NAME?`, to be put behind what is wrong with `word`. Empty if no name is like it.
+pub fn did_you_mean<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    nearest(word, names).map_or_else(String::new, |near| format!("; did you mean {near}?"))
+}
+
+/// Whether this is meant as a word and not as a number or a duration, since it begins with a letter.
+pub fn is_word(text: &str) -> bool {
+    text.trim_start().starts_with(char::is_alphabetic)
+}
+
 /// The name that `word` is but for slips of the fingers. A name that only has similar letters, or contains the word, mostly
 /// means something else.
 pub fn misspelt<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
