@@ -101,7 +101,7 @@ fn errors_show_what_is_required_and_what_may_stand_there() {
         ("enqueue x --at 5m", "\"5m\" is not a time"),
         ("enqueue x --in 3", "write \"3s\" for seconds"),
         ("prune --older-than 30", "write \"30d\" for days"),
-        ("enqueue x --backoff liner", "\"liner\" is neither a strategy nor a delay; did you mean linear?"),
+        ("enqueue x --backoff liner", "or linear:DELAY[:MAX]; did you mean linear?"),
         (
             "enqueue x --backoff liner",
             "write exponential, linear, constant, 30s, 5s,1m,10m, exponential:INITIAL",

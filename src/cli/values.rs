@@ -215,7 +215,7 @@ fn no_strategy(word: &str) -> String {
     let near = did_you_mean(word, Strategy::NAMES);
     let names = Strategy::NAMES.join(", ");
     format!(
-        "{word:?} is neither a strategy nor a delay{near}; write {names}, 30s, 5s,1m,10m, exponential:INITIAL[:MULTIPLIER[:MAX]] or linear:DELAY[:MAX]"
+        "{word:?} is neither a strategy nor a delay; write {names}, 30s, 5s,1m,10m, exponential:INITIAL[:MULTIPLIER[:MAX]] or linear:DELAY[:MAX]{near}"
     )
 }
 
