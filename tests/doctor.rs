@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::support::{Sandbox, Signal, assert_fields, wait_until};
+use crate::support::{Call, NOBODY, Sandbox, Signal, assert_fields, is_root, wait_until};
 
 /// Job 1 dead after two attempts, job 2 succeeded.
 fn sandbox() -> Sandbox {
@@ -372,4 +372,57 @@ fn a_schedule_that_cannot_start_here_is_an_alarm_of_doctor_alone() {
     std::fs::remove_file(sandbox.path("backup.sh")).unwrap();
     sandbox.run("pause --schedule a").ok();
     sandbox.run("doctor --strict").ok();
+}
+
+#[test]
+fn what_the_caller_may_not_enter_execute_or_read_keeps_a_schedule_from_starting() {
+    if !is_root() {
+        eprintln!("skipped: only root can shut another user out");
+        return;
+    }
+    let cases = [
+        ("behind", "'true'\ncwd = 'shut/in'", "no permission to enter the directory: DIR/shut/in"),
+        ("shut", "'true'\ncwd = 'shut'", "no permission to enter the directory: DIR/shut"),
+        (
+            "argv",
+            "['DIR/shut/in/program']",
+            "no such program: DIR/shut/in/program: no permission to look there",
+        ),
+        ("line", "'shut/in/program -v'", "no such program: shut/in/program: no permission to look there"),
+        ("private", "['./private']", "not executable: ./private"),
+        ("folder", "['./open']", "not executable: ./open: a directory"),
+        ("dangling", "['./dangling']", "no such program: ./dangling"),
+        ("vars", "'true'\nenv_file = 'private'", "cannot read the env_file DIR/private: Permission denied"),
+        ("fine", "['./program']\ncwd = 'open'", ""),
+    ];
+    let sandbox = Sandbox::empty();
+    let placed = |text: &str| text.replace("DIR", &sandbox.dir().display().to_string());
+    let job = |(name, keys, _): &(&str, &str, &str)| {
+        format!("[jobs.{name}]\nschedule = '@daily'\ncommand = {}\n", placed(keys))
+    };
+    sandbox.write("jobs.toml", cases.iter().map(job).collect::<String>());
+    for (file, mode) in [("shut/in/program", 0o755), ("open/program", 0o755), ("private", 0o700)] {
+        sandbox.write(file, "#!/bin/sh\n");
+        fs::set_permissions(sandbox.path(file), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    fs::set_permissions(sandbox.path("shut"), PermissionsExt::from_mode(0o700)).unwrap();
+    std::os::unix::fs::symlink("nowhere", sandbox.path("dangling")).unwrap();
+    let program = sandbox.program_for_all();
+    sandbox.own(".", NOBODY, 0o755);
+    sandbox.own("jobs.toml", NOBODY, 0o644);
+    let call = |line: &str| line.split(' ').fold(sandbox.program(&program).run_by(NOBODY), Call::arg).run();
+    let (checked, applied) = (call("check").ok().stderr, call("apply").ok().stderr);
+    let looked = call("doctor --strict --json").exits(1).json();
+    let alarms: Vec<&str> =
+        looked["attention"].as_array().unwrap().iter().map(|it| it["message"].as_str().unwrap()).collect();
+    for (name, _, fault) in cases {
+        let told = placed(&format!("{name} cannot start here: {fault}"));
+        let alarm = placed(&format!("schedule {name} cannot start its jobs here: {fault}"));
+        let is_told = [
+            checked.contains(&told),
+            applied.contains(&told),
+            alarms.iter().any(|message| message.starts_with(&alarm)),
+        ];
+        assert_eq!(is_told, [!fault.is_empty(); 3], "{told}\n{checked}\n{applied}\n{alarms:?}");
+    }
 }

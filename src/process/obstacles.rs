@@ -1,17 +1,16 @@
 //! What keeps a job from starting on this machine, looked up before anything is started.
 
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::{env, fs};
 
 use super::job_files::read_env_file;
-use super::spawn::candidates;
-use crate::model::{Bytes, Command, JobDefinition};
+use super::spawn::{directory_fault, program_fault};
+use crate::model::{Bytes, Command, JobDefinition, SpawnFailure};
 
-/// Each thing that is missing here: the folder, the program, a file of variables. With a launcher neither folder nor program
-/// is looked at, because they may be those of another machine.
+/// Each thing that is missing here: the folder, the program, a file of variables. What this process may not enter, execute or
+/// read is missing, too. With a launcher neither folder nor program is looked at, because they may be those of another machine.
 ///
 /// A program that is no path is looked for only with `in_path`, because the PATH of whoever calls may not be the one that the job
 /// gets. This looks at files, so it waits for a network share that hangs.
@@ -32,19 +31,9 @@ pub fn obstacles(definition: &JobDefinition, in_path: bool) -> Vec<String> {
         return found;
     }
     let cwd = Path::new(definition.cwd.as_os_str());
-    let is_there = match fs::metadata(cwd) {
-        Ok(it) if it.is_dir() => true,
-        Ok(_) => {
-            found.push(format!("not a directory: {}", cwd.display()));
-            false
-        }
-        // A folder that only the worker's user may look at is no mistake.
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => false,
-        Err(_) => {
-            found.push(format!("no such directory: {}", cwd.display()));
-            false
-        }
-    };
+    let fault = directory_fault(cwd);
+    let is_there = fault.is_none();
+    found.extend(fault.map(|(_, message)| message));
     let program = match &definition.command {
         Command::Argv(words) => words.first().map(|word| word.as_os_str().to_owned()),
         Command::Shell(line) => first_path(&line.to_text()).map(Into::into),
@@ -55,7 +44,7 @@ pub fn obstacles(definition: &JobDefinition, in_path: bool) -> Vec<String> {
         let is_path = program.as_bytes().contains(&b'/');
         (in_path || is_path) && (is_there || program.as_bytes().starts_with(b"/"))
     };
-    found.extend(program.filter(is_sought).and_then(|program| missing_program(&program, cwd, path)));
+    found.extend(program.filter(is_sought).and_then(|program| program_obstacle(&program, cwd, path)));
     found
 }
 
@@ -74,25 +63,14 @@ fn first_path(line: &str) -> Option<String> {
     }
 }
 
-fn missing_program(program: &OsStr, cwd: &Path, own_path: Option<&Bytes>) -> Option<String> {
-    let files = candidates(program, cwd, own_path);
-    let mut kinds =
-        files.map(|file| fs::metadata(file).map(|it| it.is_file() && it.permissions().mode() & 0o111 != 0));
-    let shown = program.to_string_lossy();
-    let mut problem = Some(if program.as_bytes().contains(&b'/') {
-        format!("no such program: {shown}")
+fn program_obstacle(program: &OsStr, cwd: &Path, own_path: Option<&Bytes>) -> Option<String> {
+    let (failure, message) = program_fault(program, cwd, own_path)?;
+    let is_sought_in_path = failure == SpawnFailure::NotFound && !program.as_bytes().contains(&b'/');
+    Some(if is_sought_in_path {
+        format!("no such program in PATH: {}", program.to_string_lossy())
     } else {
-        format!("no such program in PATH: {shown}")
-    });
-    kinds.any(|kind| match kind {
-        Ok(true) => problem.take().is_some(),
-        Ok(false) => {
-            problem = Some(format!("not executable: {shown}"));
-            false
-        }
-        Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied && problem.take().is_some(),
-    });
-    problem
+        message
+    })
 }
 
 #[cfg(test)]

@@ -239,7 +239,7 @@ fn explain(error: io::Error, launch: &Launch<'_>, environment: &BTreeMap<Bytes, 
     let program = program(launch).to_string_lossy();
     let not_executable = |message: String| (SpawnFailure::NotExecutable, message);
     let (failure, message) = match Errno::from_io_error(&error) {
-        Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => about_directory(cwd).unwrap_or_else(|| {
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => directory_fault(cwd).unwrap_or_else(|| {
             let own_path = environment.get(&Bytes::from("PATH"));
             about_program(launch, cwd, own_path, &error)
         }),
@@ -254,8 +254,8 @@ fn explain(error: io::Error, launch: &Launch<'_>, environment: &BTreeMap<Bytes, 
     SpawnError::Failed(failure, message)
 }
 
-/// The fault of the directory; none if the directory is usable.
-fn about_directory(cwd: &Path) -> Option<(SpawnFailure, String)> {
+/// The fault of the directory; none if this process can start a command there.
+pub(super) fn directory_fault(cwd: &Path) -> Option<(SpawnFailure, String)> {
     let (failure, problem) = match cwd.metadata() {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             (SpawnFailure::NotExecutable, "no permission to enter the directory")
@@ -270,32 +270,59 @@ fn about_directory(cwd: &Path) -> Option<(SpawnFailure, String)> {
     Some((failure, format!("{problem}: {}", cwd.display())))
 }
 
-/// The fault of the program. `own_path` is the `PATH` that the definition gives.
+/// Why the program of the command was not started. `own_path` is the `PATH` that the definition gives.
 fn about_program(
     launch: &Launch<'_>,
     cwd: &Path,
     own_path: Option<&Bytes>,
     error: &io::Error,
 ) -> (SpawnFailure, String) {
-    let shown = program(launch).to_string_lossy();
-    // The first file in the PATH counts; an executable one before others.
-    let found: Vec<PathBuf> =
-        candidates(program(launch), cwd, own_path).filter(|path| path.exists()).collect();
-    let executable = found.iter().find(|path| path.is_file() && access(*path, Access::EXEC_OK).is_ok());
-    let message = match (executable, found.first()) {
-        (Some(_), _) if error.kind() == ErrorKind::NotFound => {
+    let program = program(launch);
+    program_fault(program, cwd, own_path).unwrap_or_else(|| {
+        let shown = program.to_string_lossy();
+        let message = if error.kind() == ErrorKind::NotFound {
             format!("not executable: {shown}: the interpreter that its first line names does not exist")
+        } else {
+            format!("cannot start {shown}: {error}")
+        };
+        (SpawnFailure::NotExecutable, message)
+    })
+}
+
+/// The fault of this program; none if there is a file that this process may execute. What it may not look for is not there.
+pub(super) fn program_fault(
+    program: &OsStr,
+    cwd: &Path,
+    own_path: Option<&Bytes>,
+) -> Option<(SpawnFailure, String)> {
+    let shown = program.to_string_lossy();
+    // The first file in the PATH counts; an executable one before others.
+    let found: Vec<PathBuf> = candidates(program, cwd, own_path).filter(|path| path.exists()).collect();
+    if found.iter().any(|path| path.is_file() && access(path, Access::EXEC_OK).is_ok()) {
+        return None;
+    }
+    Some(match found.first() {
+        Some(path) if path.is_dir() => {
+            (SpawnFailure::NotExecutable, format!("not executable: {shown}: a directory"))
         }
-        (Some(_), _) => format!("cannot start {shown}: {error}"),
-        (None, Some(path)) if path.is_dir() => format!("not executable: {shown}: a directory"),
-        (None, Some(_)) => format!("not executable: {shown}"),
-        (None, None) => return (SpawnFailure::NotFound, format!("no such program: {shown}")),
-    };
-    (SpawnFailure::NotExecutable, message)
+        Some(_) => (SpawnFailure::NotExecutable, format!("not executable: {shown}")),
+        None => {
+            let is_shut = |path: PathBuf| {
+                path.metadata().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+            };
+            let is_path = program.as_bytes().contains(&b'/');
+            let why = if is_path && candidates(program, cwd, own_path).any(is_shut) {
+                ": no permission to look there"
+            } else {
+                ""
+            };
+            (SpawnFailure::NotFound, format!("no such program: {shown}{why}"))
+        }
+    })
 }
 
 /// The files that the program may be, in the order of the search.
-pub(super) fn candidates<'a>(
+fn candidates<'a>(
     program: &'a OsStr,
     cwd: &'a Path,
     own_path: Option<&Bytes>,
