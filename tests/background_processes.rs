@@ -1,10 +1,12 @@
-//! Processes that an attempt leaves in the background: they may stay until the next attempt, which starts when they are gone.
+//! Processes that an attempt leaves in the background: they may stay, and write, until the next attempt, which starts when they
+//! are gone.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use crate::support::{
-    Background, Call, NOBODY, Sandbox, Signal, eventually, is_alive, is_root, json, signal,
+    Background, Call, NOBODY, Sandbox, Signal, eventually, is_alive, is_root, json, signal, wait_until,
 };
 
 /// The first attempt leaves a process that ignores SIGTERM. The second waits for its end, at most half a minute.
@@ -189,4 +191,139 @@ fn nobody_learns_from_a_socket_how_to_pass_a_process_off_as_one_of_an_attempt() 
         process.kill().unwrap();
         process.wait().unwrap();
     }
+}
+
+/// A line that leaves a server in the background. Once there is a file `go`, it writes more than a pipe holds to both streams,
+/// and then makes a file `alive`.
+fn leaves_a_server(how: &str, go: &str, alive: &str) -> String {
+    let wait = format!("until [ -e {go} ] || [ ! -e runner.db ]; do sleep 0.02; done");
+    let write = "echo tick; echo tock >&2; head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2";
+    let stay = "while [ -e runner.db ]; do sleep 0.02; done";
+    format!("{} & echo started", how.replace("SERVER", &format!("{wait}; {write}; echo > {alive}; {stay}")))
+}
+
+/// The ways in which jobs leave something in the background.
+const WAYS: [&str; 6] = [
+    "(SERVER)",
+    "setsid sh -c 'SERVER'",
+    "nohup sh -c 'SERVER'",
+    "(SERVER) > /dev/null",
+    "(SERVER) 2> /dev/null",
+    "(exec 2>&1; SERVER)",
+];
+
+/// The processes of ours that read the pipe that this process writes to.
+fn readers(writer: i32) -> Vec<i32> {
+    let target = |pid: i32, fd: &str| fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok();
+    let held: Vec<_> = ["1", "2"].iter().filter_map(|fd| target(writer, fd)).collect();
+    let held: Vec<_> = held.into_iter().filter(|held| held.to_string_lossy().starts_with("pipe:")).collect();
+    let pids = fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let reads = |pid: &i32| ["0", "1"].iter().any(|fd| target(*pid, fd).is_some_and(|it| held.contains(&it)));
+    let is_ours = |pid: &i32| {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.starts_with(b"runner: ")
+    };
+    pids.filter(is_ours).filter(reads).collect()
+}
+
+#[test]
+fn what_a_run_has_left_goes_on_writing_after_the_run_has_gone() {
+    for how in WAYS {
+        for options in ["", "-q", "--json"] {
+            let sandbox = Sandbox::empty();
+            let run = sandbox
+                .call(&format!("run {options} -c"))
+                .arg(leaves_a_server(how, "go", "alive"))
+                .run()
+                .ok();
+            assert_eq!(sandbox.attempts(1)[0]["leaked"], true, "{how} {run}");
+            sandbox.write("go", "");
+            wait_until(&format!("{how} {options}: it has written"), || sandbox.path("alive").exists());
+        }
+    }
+}
+
+#[test]
+fn what_a_worker_has_left_goes_on_writing_whatever_becomes_of_the_worker() {
+    let sandbox = Sandbox::new("");
+    let worker = sandbox.worker("-j2");
+    let jobs = WAYS.map(|how| sandbox.add_line("", &leaves_a_server(how, "go", "alive.$RUNNER_JOB_ID")));
+    for id in jobs {
+        sandbox.until_state(id, "succeeded");
+    }
+    let early = sandbox.add_line("", &leaves_a_server("(SERVER)", "runner.db", "alive"));
+    wait_until("one writes beside its worker", || sandbox.path("alive").exists());
+    sandbox.until_state(early, "succeeded");
+    worker.kill();
+    let _next = sandbox.worker("-j1");
+    sandbox.write("go", "");
+    for id in jobs {
+        wait_until(&format!("job {id} has written"), || sandbox.path(&format!("alive.{id}")).exists());
+    }
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn the_reader_holds_nothing_but_the_pipes_and_ends_with_the_last_writer() {
+    let sandbox = Sandbox::new("");
+    let worker = sandbox.worker("-j1");
+    let line = "sh -c 'echo $$ > stray; exec sleep 60' & until [ -s stray ]; do sleep 0.02; done";
+    let id = sandbox.add_line("", line);
+    sandbox.until_state(id, "succeeded");
+    let stray = sandbox.pid_of("stray");
+    let [reader] = readers(stray)[..] else { panic!("{:?}", readers(stray)) };
+    let open = fs::read_dir(format!("/proc/{reader}/fd")).unwrap().flatten();
+    let open = open.map(|entry| fs::read_link(entry.path()).unwrap().display().to_string());
+    let mut open: Vec<_> = open.map(|path| path.split(':').next().unwrap().to_owned()).collect();
+    open.sort();
+    assert_eq!(open, ["/dev/null", "pipe", "pipe"]);
+    assert_eq!(fs::read_link(format!("/proc/{reader}/cwd")).unwrap().to_str(), Some("/"));
+    // Not empty, which would hold up every search for leftovers.
+    assert_eq!(fs::read(format!("/proc/{reader}/environ")).unwrap(), b"PWD=/\0");
+    let stat = fs::read_to_string(format!("/proc/{reader}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    assert_ne!(fields[1], worker.pid().to_string(), "its worker has nothing to reap");
+    let session: i32 = fields[3].parse().unwrap();
+    assert_eq!((session, fields[2]), (reader, fields[3]), "a session and a group of its own: {stat}");
+    worker.kill();
+    assert!(is_alive(reader) && is_alive(stray));
+    signal(stray, Signal::KILL);
+    wait_until("the reader has ended", || !is_alive(reader));
+}
+
+#[test]
+fn whoever_reads_what_a_run_prints_does_not_wait_for_the_background() {
+    let sandbox = Sandbox::empty();
+    let shell = sandbox.program("sh").with_runner_on_path().arg("-c");
+    let line = "runner run -c 'sh -c \"echo \\$\\$ > stray; exec sleep 600\" & echo x' 2> /dev/null | cat";
+    shell.arg(line).run().ok().prints("x\n");
+    signal(sandbox.pid_of("stray"), Signal::KILL);
+}
+
+#[test]
+fn a_worker_that_cannot_start_the_reader_reads_and_says_so() {
+    let sandbox = Sandbox::new("");
+    let program = sandbox.program_for_all();
+    let worker = Background::worker(&sandbox, sandbox.program(&program).arg("work").arg("-j1"));
+    fs::set_permissions(&program, Permissions::from_mode(0o644)).unwrap();
+    let id = sandbox.add_line("", &leaves_a_server("(SERVER)", "go", "alive"));
+    sandbox.until_state(id, "succeeded");
+    worker.until_it_says("this worker reads that for as long as it lives: Permission denied");
+    sandbox.write("go", "");
+    wait_until("it has written", || sandbox.path("alive").exists());
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn an_upgraded_program_still_starts_the_reader() {
+    let sandbox = Sandbox::new("");
+    let program = sandbox.program_for_all();
+    let worker = Background::worker(&sandbox, sandbox.program(&program).arg("work").arg("-j1"));
+    fs::remove_file(&program).unwrap();
+    let id = sandbox.add_line("", &leaves_a_server("(SERVER)", "go", "alive"));
+    sandbox.until_state(id, "succeeded");
+    worker.kill();
+    sandbox.write("go", "");
+    wait_until("it has written", || sandbox.path("alive").exists());
 }

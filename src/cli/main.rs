@@ -17,13 +17,16 @@ use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe, print_error};
 use super::{accounts, help, usage};
 use crate::place::Place;
-use crate::process::close_on_exec;
+use crate::process::{close_on_exec, read_held_output};
 use crate::store::StoreFile;
 use crate::text::{self, show_utc};
 use crate::view::terminal::{self, Output};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitStatus {
+    if let Some(done) = read_held_output() {
+        return if done.is_ok() { ExitStatus::SUCCESS } else { ExitStatus::FAILED };
+    }
     if let Some(answered) = completions::answer() {
         return answered;
     }

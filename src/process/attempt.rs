@@ -15,6 +15,7 @@ use crate::model::{AttemptEnd, AttemptOutput, EndCause, OutputStream, Status};
 use crate::text::{Millis, Timestamp};
 
 use super::control::wait_ready;
+use super::held_output::leave_to_reader;
 use super::job_files::take_report;
 use super::output::Capture;
 use super::reap::reap;
@@ -34,6 +35,9 @@ pub enum Progress {
     /// The output so far, about once a second while there is more of it. The first comes after a second, also if nothing was
     /// written: what a power cut leaves then tells that the attempt had started, and when.
     Output { started_at: Timestamp, output: AttemptOutput },
+    /// Background processes hold these reading ends, and the process that would read them could not be started, as the error
+    /// says. Whoever gets them has to read them, because the processes end at their next line once they are closed.
+    Held(Vec<OwnedFd>, io::Error),
     /// A message for people.
     Notice(String),
 }
@@ -92,10 +96,14 @@ fn supervise(
             break end;
         }
     };
-    let output_held_open = attempt.capture.close();
+    let held = attempt.capture.finish();
     // The leader is reaped last, because from here on the ids of leader and group may be reused.
     let usage = reap(attempt.leader);
     let duration = Millis(u64::try_from(child.started.elapsed().as_millis()).unwrap_or(u64::MAX));
+    let output_held_open = !held.is_empty();
+    if output_held_open && let Err(error) = leave_to_reader(&held) {
+        on_progress(Progress::Held(held, error));
+    }
     AttemptEnd {
         cause,
         status,

@@ -88,13 +88,13 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Empties the pipes and closes them. True if a process still held one of the other ends.
-    pub fn close(&mut self) -> bool {
+    /// Empties the pipes. Returns those of which a process still holds the other end.
+    pub fn finish(&mut self) -> Vec<OwnedFd> {
         for stream in OutputStream::BOTH {
             // The number of reads is bounded, because a process that holds the other end may go on writing for ever.
             let _ = (0..MAX_PIPE_CHUNKS).all(|_| self.read(stream));
         }
-        self.pipes.iter_mut().filter_map(Option::take).count() > 0
+        self.pipes.iter_mut().filter_map(Option::take).collect()
     }
 
     /// The number of bytes read so far.

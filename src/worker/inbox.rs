@@ -4,12 +4,14 @@
 //! one for the tick, one a timer. The tasks run on the dispatcher's thread while the dispatcher waits.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
+use tokio::net::unix::pipe::Receiver;
 use tokio::net::{UnixDatagram as AsyncDatagram, UnixStream as AsyncStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
@@ -223,6 +225,19 @@ fn start_timer(timer: Timer, sender: MessageSender) -> watch::Sender<Option<Inst
         }
     });
     set
+}
+
+/// Reads and drops what comes from this pipe, until every process has closed the other end.
+pub(super) fn read_and_drop(pipe: OwnedFd) {
+    // This cannot fail on a pipe unless the kernel is out of memory.
+    let Ok(pipe) = Receiver::from_owned_fd(pipe) else { return };
+    spawn(async move {
+        let mut chunk = [0; 4096];
+        while pipe.readable().await.is_ok() && !matches!(pipe.try_read(&mut chunk), Ok(0)) {
+            // However much comes, the other tasks get their turn.
+            yield_now().await;
+        }
+    });
 }
 
 fn asks_to_stop(message: &Message) -> bool {

@@ -9,7 +9,7 @@ use super::state::Dispatcher;
 use crate::model::{EndCause, Event, JobLabel, signal};
 use crate::process::{self, Progress};
 use crate::store::LiveOutput;
-use crate::worker::inbox::{Message, Timer, is_end_by_stop_signal};
+use crate::worker::inbox::{Message, Timer, is_end_by_stop_signal, read_and_drop};
 use crate::worker::recovery::Findings;
 use crate::worker::shutdown::ShutdownStep;
 
@@ -50,6 +50,13 @@ impl Dispatcher<'_> {
             Message::Progress { job_id, number, progress: Progress::Output { started_at, output } } => {
                 self.unsaved.outputs.retain(|live| live.job_id != job_id);
                 self.unsaved.outputs.push(LiveOutput { job_id, number, started_at, output });
+            }
+            Message::Progress { job_id, progress: Progress::Held(pipes, error), .. } => {
+                pipes.into_iter().for_each(read_and_drop);
+                self.notice(format!(
+                    "job {job_id}: the process that reads what it has left in the background could not be started, so \
+                     this worker reads that for as long as it lives: {error}"
+                ));
             }
             Message::Progress { job_id, progress: Progress::Notice(text), .. } => {
                 self.notice(format!("job {job_id}: {text}"));
