@@ -77,6 +77,7 @@
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
 //! | an event | `model/event.rs`, the step of `store/` that makes it, then each reporter |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |
+//! | what an error of a start leads to | a row of `process/start_errors.rs`, `docs/retries.md` |
 //! | what reads the output of background processes | `process/held_output.rs` |
 
 pub mod cli;

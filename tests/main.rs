@@ -75,6 +75,7 @@ mod secrets;
 mod service;
 mod shutdown;
 mod sqlite_shell;
+mod starting;
 mod stats;
 mod stdin;
 mod stuck;

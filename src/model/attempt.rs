@@ -36,7 +36,7 @@ impl Outcome {
 }
 
 words! {
-    /// Why a command could not be started.
+    /// Why a command could not be started, for as long as nobody mends it.
     SpawnFailure {
         /// The program or its directory does not exist: exit status 127 of a shell.
         NotFound = "not_found",
@@ -62,7 +62,8 @@ pub enum EndCause {
     Interrupted,
     WorkerCrashed,
     TimedOut,
-    SpawnFailed(SpawnFailure),
+    /// The command could not be started; none if the reason may pass by itself.
+    SpawnFailed(Option<SpawnFailure>),
 }
 
 /// The end of an attempt: all that is known when runner decides about its job.
@@ -101,7 +102,7 @@ impl AttemptEnd {
     }
 
     /// The end of an attempt whose command could not be started.
-    pub fn spawn_failed(failure: SpawnFailure, message: String, finished_at: Timestamp) -> Self {
+    pub fn spawn_failed(failure: Option<SpawnFailure>, message: String, finished_at: Timestamp) -> Self {
         Self {
             message: Some(message),
             duration: Some(Millis(0)),
@@ -375,6 +376,7 @@ pub struct Attempt {
     pub usage: Option<ResourceUsage>,
     /// A background process held its output open after its end.
     pub output_held_open: bool,
+    /// None, too, if the command could not be started for a reason that may pass by itself.
     pub spawn_failure: Option<SpawnFailure>,
 }
 

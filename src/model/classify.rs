@@ -153,7 +153,7 @@ mod tests {
             (EndCause::Interrupted, "INTERRUPTED"),
             (EndCause::WorkerCrashed, "WORKER_CRASHED"),
             (EndCause::TimedOut, "TIMEOUT"),
-            (EndCause::SpawnFailed(SpawnFailure::NotFound), "SPAWN_FAILED"),
+            (EndCause::SpawnFailed(Some(SpawnFailure::NotFound)), "SPAWN_FAILED"),
         ] {
             let end = AttemptEnd { cause: Some(cause), ..reporting("OTHER", 0) };
             assert_eq!(classify(&rules(), &end).code.unwrap().as_str(), code);

@@ -1,7 +1,7 @@
 //! Decides about a job after an attempt: the decision table, row by row.
 
 use super::{
-    Attempt, AttemptEnd, CodePattern, DeadReason, ErrorCode, JobState, Outcome, RetryPolicy, SPAWN_FAILED,
+    Attempt, AttemptEnd, CodePattern, DeadReason, EndCause, ErrorCode, JobState, Outcome, RetryPolicy,
     Verdict,
 };
 use crate::text::{Millis, Timestamp, human_duration};
@@ -71,9 +71,7 @@ pub fn decide(
             Decision::Dead(DeadReason::Interrupted) // 3
         };
     }
-    if let Some(reason) =
-        final_reason(policy, code, end.report.unrecoverable, circumstances.attempt_in_budget)
-    {
+    if let Some(reason) = final_reason(policy, code, end, circumstances.attempt_in_budget) {
         return Decision::Dead(reason); // 4 to 9
     }
     let nominal = policy.backoff.strategy.nominal(circumstances.attempt_in_budget);
@@ -90,11 +88,11 @@ pub fn decide(
 fn final_reason(
     policy: &RetryPolicy,
     code: &ErrorCode,
-    unrecoverable: bool,
+    end: &AttemptEnd,
     attempt_in_budget: u32,
 ) -> Option<DeadReason> {
     let listed = |list: &[CodePattern]| list.iter().any(|pattern| pattern.matches(code));
-    if unrecoverable {
+    if end.report.unrecoverable {
         return Some(DeadReason::Unrecoverable); // 4
     }
     if listed(&policy.never_retry_for) {
@@ -105,7 +103,9 @@ fn final_reason(
     }
     match &policy.auto_retry_for {
         Some(list) if !listed(list) => return Some(DeadReason::CodeNotListed), // 7
-        None if code.as_str() == SPAWN_FAILED => return Some(DeadReason::SpawnFailed), // 8
+        None if matches!(end.cause, Some(EndCause::SpawnFailed(Some(_)))) => {
+            return Some(DeadReason::SpawnFailed); // 8
+        }
         _ => {}
     }
     (attempt_in_budget >= policy.max_attempts).then_some(DeadReason::AttemptsExhausted) // 9

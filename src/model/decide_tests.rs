@@ -1,7 +1,7 @@
 //! Every row of the decision table, and their order.
 
 use super::*;
-use crate::model::{Backoff, EndCause, ExitRules, Jitter, SpawnFailure, Status, Strategy, classify};
+use crate::model::{Backoff, ExitRules, Jitter, SpawnFailure, Status, Strategy, classify};
 
 fn policy() -> RetryPolicy {
     RetryPolicy {
@@ -25,7 +25,7 @@ fn stopped(cause: EndCause) -> AttemptEnd {
     AttemptEnd::unseen(cause, AT_END)
 }
 
-const NOT_STARTED: EndCause = EndCause::SpawnFailed(SpawnFailure::NotFound);
+const NOT_STARTED: EndCause = EndCause::SpawnFailed(Some(SpawnFailure::NotFound));
 
 const AT: Circumstances =
     Circumstances { attempt_in_budget: 1, cancel_requested: false, expires_at: None, jitter_sample: 0.5 };
@@ -116,6 +116,18 @@ fn row_8_a_failed_spawn_is_final_unless_listed() {
         let policy = RetryPolicy { auto_retry_for: Some(patterns(&[list])), ..policy() };
         assert_eq!(after(&policy, &stopped(NOT_STARTED), AT), RETRY);
     }
+}
+
+#[test]
+fn row_8_does_not_speak_of_a_failed_spawn_that_may_pass() {
+    let may_pass = stopped(EndCause::SpawnFailed(None));
+    assert_eq!(after(&policy(), &may_pass, AT), RETRY);
+    let last = Circumstances { attempt_in_budget: 3, ..AT };
+    assert_eq!(after(&policy(), &may_pass, last), dead(DeadReason::AttemptsExhausted));
+    let listed = RetryPolicy { auto_retry_for: Some(patterns(&["EXIT_1"])), ..policy() };
+    assert_eq!(after(&listed, &may_pass, AT), dead(DeadReason::CodeNotListed));
+    let never = RetryPolicy { never_retry_for: patterns(&["SPAWN_FAILED"]), ..policy() };
+    assert_eq!(after(&never, &may_pass, AT), dead(DeadReason::NeverRetry));
 }
 
 #[test]

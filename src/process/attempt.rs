@@ -45,30 +45,36 @@ pub enum Progress {
 /// Runs an attempt. Returns when its process is reaped and every process that had to be ended with it is gone.
 ///
 /// Blocks the thread, and calls `on_start` and `on_progress` on it. A command that cannot be started is an end like any
-/// other. An error means that the machine is short of something: nothing was started, and a later try may succeed.
+/// other. An error means that nothing was started, and that a later try may succeed: it says what the machine is short of; none
+/// if the attempt was asked to stop while it waited for its start.
 pub fn run(
     mut launch: Launch<'_>,
     control: &Control,
     on_start: impl FnOnce(Leader, Timestamp),
     on_progress: &mut dyn FnMut(Progress),
-) -> io::Result<AttemptEnd> {
-    let started_at = clock::now();
-    match spawn(&mut launch) {
+) -> Result<AttemptEnd, Option<io::Error>> {
+    let began = Instant::now();
+    match spawn(&mut launch, control, &mut |text| on_progress(Progress::Notice(text))) {
         Ok(child) => {
-            on_start(child.leader, started_at);
-            Ok(supervise(child, &launch, started_at, control, on_progress))
+            on_start(child.leader, child.started_at);
+            Ok(supervise(child, &launch, control, on_progress))
         }
-        Err(SpawnError::Shortage(error)) => Err(error),
+        Err(SpawnError::Shortage(error)) => Err(Some(error)),
+        Err(SpawnError::Stopped) => Err(None),
         Err(SpawnError::Failed(failure, message)) => {
             Ok(AttemptEnd::spawn_failed(failure, message, clock::now()))
         }
+        Err(SpawnError::TimedOut(message)) => Ok(AttemptEnd {
+            message: Some(message),
+            duration: Some(millis(began.elapsed())),
+            ..AttemptEnd::unseen(EndCause::TimedOut, clock::now())
+        }),
     }
 }
 
 fn supervise(
     child: Child,
     launch: &Launch<'_>,
-    started_at: Timestamp,
     control: &Control,
     on_progress: &mut dyn FnMut(Progress),
 ) -> AttemptEnd {
@@ -83,7 +89,7 @@ fn supervise(
         target: Target { tag: tag.clone(), group: ProcessGroup::Pinned(child.leader) },
         phase: AttemptPhase::Running,
         outlived_grace: false,
-        started_at,
+        started_at: child.started_at,
         next_output_at: child.started + OUTPUT_INTERVAL,
         sent_bytes: None,
     };
@@ -99,7 +105,7 @@ fn supervise(
     let held = attempt.capture.finish();
     // The leader is reaped last, because from here on the ids of leader and group may be reused.
     let usage = reap(attempt.leader);
-    let duration = Millis(u64::try_from(child.started.elapsed().as_millis()).unwrap_or(u64::MAX));
+    let duration = millis(child.started.elapsed());
     let output_held_open = !held.is_empty();
     if output_held_open && let Err(error) = leave_to_reader(&held) {
         on_progress(Progress::Held(held, error));
@@ -112,7 +118,7 @@ fn supervise(
             let grace = definition.grace_period;
             format!("SIGKILL was needed, because not all of its processes had ended {grace} after SIGTERM")
         }),
-        started_at: Some(started_at),
+        started_at: Some(child.started_at),
         finished_at: clock::now(),
         // If nobody saw the end, nobody knows when it was.
         duration: (cause.is_some() || status.is_some()).then_some(duration),
@@ -120,6 +126,10 @@ fn supervise(
         output_held_open,
         output: Some(attempt.capture.output()),
     }
+}
+
+fn millis(span: Duration) -> Millis {
+    Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// How far an attempt has come.

@@ -33,6 +33,8 @@ pub(super) struct Orders {
     /// Skip the rest of the grace period.
     pub kill: bool,
     starting: bool,
+    /// No start may begin any more.
+    no_more_starts: bool,
 }
 
 impl Control {
@@ -55,6 +57,7 @@ impl Control {
     /// Asks the attempt not to start, unless the start has begun.
     pub fn stop_unless_starting(&self) {
         let mut orders = self.orders();
+        orders.no_more_starts = true;
         if !orders.starting && orders.stop.is_none() {
             orders.stop = Some(EndCause::Interrupted);
             self.wake();
@@ -72,6 +75,20 @@ impl Control {
         let mut orders = self.orders();
         orders.starting = orders.stop.is_none();
         orders.starting
+    }
+
+    /// Begins the start again, this long after one that has failed. False if the attempt was asked to stop, or not to start, since
+    /// the first.
+    pub(super) fn begin_again(&self, pause: Duration) -> bool {
+        {
+            let mut orders = self.orders();
+            orders.starting = false;
+            if orders.no_more_starts {
+                orders.stop.get_or_insert(EndCause::Interrupted);
+            }
+        }
+        self.sleep(pause);
+        self.begin()
     }
 
     fn orders(&self) -> MutexGuard<'_, Orders> {
@@ -164,5 +181,21 @@ mod tests {
         assert!(!is_woken(&late));
         late.stop(EndCause::Interrupted);
         assert!(is_woken(&late));
+    }
+
+    #[test]
+    fn a_start_that_failed_begins_again_unless_the_attempt_was_asked_to_stop_meanwhile() {
+        type Ask = fn(&Control);
+        let asks: [(Ask, bool); 3] = [
+            (|_| {}, true),
+            (|control| control.stop(EndCause::Cancelled), false),
+            (Control::stop_unless_starting, false),
+        ];
+        for (ask, may_start) in asks {
+            let control = Control::new().unwrap();
+            assert!(control.begin());
+            ask(&control);
+            assert_eq!(control.begin_again(Duration::ZERO), may_start);
+        }
     }
 }

@@ -65,7 +65,7 @@ fn first_path(line: &str) -> Option<String> {
 
 fn program_obstacle(program: &OsStr, cwd: &Path, own_path: Option<&Bytes>) -> Option<String> {
     let (failure, message) = program_fault(program, cwd, own_path)?;
-    let is_sought_in_path = failure == SpawnFailure::NotFound && !program.as_bytes().contains(&b'/');
+    let is_sought_in_path = failure == Some(SpawnFailure::NotFound) && !program.as_bytes().contains(&b'/');
     Some(if is_sought_in_path {
         format!("no such program in PATH: {}", program.to_string_lossy())
     } else {

@@ -17,14 +17,25 @@ use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use crate::clock;
 use crate::model::{self, Bytes, INHERITED_ALWAYS, JobDefinition, SpawnFailure};
+use crate::text::Timestamp;
 
+use super::control::Control;
 use super::inherit::leave_terminal;
 use super::job_files::read_env_file;
 use super::pass_on::PassOn;
 use super::procfs::Leader;
+use super::start_errors::{StartError, is_shortage};
 use super::surroundings::{MAKE_VARIABLES, pwd, without_jobserver};
 use super::tag::{AttemptTag, WORKER_MARK};
+
+/// How long a start waits for another process that is writing the program …
+const WRITER_WAIT: Duration = Duration::from_secs(10);
+/// … how long before people are told of it …
+const WRITER_PATIENCE: Duration = Duration::from_secs(1);
+/// … and how often it tries.
+const WRITER_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A command that is about to start.
 #[derive(Debug)]
@@ -55,7 +66,8 @@ pub(super) struct Child {
     pub pidfd: OwnedFd,
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
-    /// The time just before the process could do anything.
+    /// The time just before the process could do anything, by both clocks.
+    pub started_at: Timestamp,
     pub started: Instant,
 }
 
@@ -63,8 +75,12 @@ pub(super) struct Child {
 pub(super) enum SpawnError {
     /// The machine is short of descriptors, processes, memory or space, so that a later try may succeed.
     Shortage(io::Error),
-    /// The command cannot be started, as this message says.
-    Failed(SpawnFailure, String),
+    /// The command cannot be started, as this message says; no reason: that may pass.
+    Failed(Option<SpawnFailure>, String),
+    /// The timeout ran out while another process was writing the program.
+    TimedOut(String),
+    /// The attempt was asked to end while another process was writing the program.
+    Stopped,
 }
 
 /// Starts the command in a process group of its own, with its output in pipes.
@@ -73,7 +89,13 @@ pub(super) enum SpawnError {
 /// exec, and variables are added to the environment, which is not replaced. Only two things force the fork, and must: a
 /// `PATH` of the job's own, because only after a fork is the program looked for in the new `PATH`, and a terminal that
 /// the worker could not give up itself.
-pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
+///
+/// While another process is writing the program, this waits, and says so once to `on_notice`.
+pub(super) fn spawn(
+    launch: &mut Launch<'_>,
+    control: &Control,
+    on_notice: &mut dyn FnMut(String),
+) -> Result<Child, SpawnError> {
     let definition = launch.definition;
     let mut command = command(launch)?;
     let environment = environment(definition)?;
@@ -98,8 +120,17 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
         .stderr(Stdio::piped())
         .process_group(0);
     leave_terminal(&mut command);
-    let started = Instant::now();
-    let mut child = command.spawn().map_err(|error| explain(error, launch, &environment))?;
+    let mut wait = WaitForWriter { since: Instant::now(), is_told: false };
+    let (mut child, started_at, started) = loop {
+        let (started_at, started) = (clock::now(), Instant::now());
+        match command.spawn() {
+            Ok(child) => break (child, started_at, started),
+            Err(error) if StartError::of(&error) == StartError::Busy => {
+                wait.step(&error, launch, control, on_notice)?;
+            }
+            Err(error) => return Err(explain(error, launch, &environment)),
+        }
+    };
     let pid = Pid::from_child(&child);
     let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
         unreachable!("both are pipes")
@@ -112,8 +143,43 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
         pidfd,
         stdout: stdout.into(),
         stderr: stderr.into(),
+        started_at,
         started,
     })
+}
+
+/// The wait for another process that is writing the program, as a deploy does.
+struct WaitForWriter {
+    since: Instant,
+    is_told: bool,
+}
+
+impl WaitForWriter {
+    /// Waits until the next try. An error ends the wait.
+    fn step(
+        &mut self,
+        error: &io::Error,
+        launch: &Launch<'_>,
+        control: &Control,
+        on_notice: &mut dyn FnMut(String),
+    ) -> Result<(), SpawnError> {
+        let what = format!("cannot start {}: {error}", program(launch).to_string_lossy());
+        let waited = self.since.elapsed();
+        if launch.definition.timeout.is_some_and(|timeout| Duration::from(timeout) <= waited) {
+            return Err(SpawnError::TimedOut(format!("{what}: another process was writing it")));
+        }
+        if waited >= WRITER_WAIT {
+            let seconds = WRITER_WAIT.as_secs();
+            let message =
+                format!("{what}: another process has been writing it for {seconds} s, which may pass");
+            return Err(SpawnError::Failed(None, message));
+        }
+        if waited >= WRITER_PATIENCE && !self.is_told {
+            self.is_told = true;
+            on_notice(format!("{what}: waits for the process that is writing it"));
+        }
+        if control.begin_again(WRITER_INTERVAL) { Ok(()) } else { Err(SpawnError::Stopped) }
+    }
 }
 
 /// Keeps variables of the worker from the command, one by one, because an environment that is cleared forces the fork.
@@ -131,7 +197,10 @@ fn environment(definition: &JobDefinition) -> Result<BTreeMap<Bytes, Bytes>, Spa
     for file in &definition.env_file {
         variables.extend(read_env_file(file).map_err(|unusable| match unusable.error {
             Some(error) if is_shortage(&error) => SpawnError::Shortage(error),
-            _ => SpawnError::Failed(SpawnFailure::NotExecutable, unusable.message),
+            Some(error) if StartError::of(&error) == StartError::Passing => {
+                SpawnError::Failed(None, format!("{}, which may pass", unusable.message))
+            }
+            _ => SpawnError::Failed(Some(SpawnFailure::NotExecutable), unusable.message),
         })?);
     }
     variables.extend(definition.env.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -163,7 +232,7 @@ fn input_file(bytes: &[u8]) -> Result<File, SpawnError> {
             return SpawnError::Shortage(error);
         }
         let message = format!("cannot keep its input in memory: {error}");
-        SpawnError::Failed(SpawnFailure::NotExecutable, message)
+        SpawnError::Failed(Some(SpawnFailure::NotExecutable), message)
     })?;
     // Memory has no faults of its own: whatever goes wrong here, the machine is at fault and not the job.
     file.write_all_at(bytes, 0).map_err(SpawnError::Shortage)?;
@@ -203,31 +272,9 @@ fn command(launch: &Launch<'_>) -> Result<Command, SpawnError> {
         }
         _ => {
             let message = "no such program: the command is empty".to_owned();
-            Err(SpawnError::Failed(SpawnFailure::NotFound, message))
+            Err(SpawnError::Failed(Some(SpawnFailure::NotFound), message))
         }
     }
-}
-
-/// The errors of a machine that is short of something. The last three are a full disk under other names.
-const SHORTAGES: [Errno; 8] = [
-    Errno::AGAIN,
-    Errno::MFILE,
-    Errno::NFILE,
-    Errno::NOMEM,
-    Errno::NOSPC,
-    Errno::DQUOT,
-    Errno::FBIG,
-    Errno::ROFS,
-];
-
-/// Whether the machine lacks something, so that a later try may succeed.
-pub fn is_shortage(error: &io::Error) -> bool {
-    Errno::from_io_error(error).is_some_and(|errno| SHORTAGES.contains(&errno))
-}
-
-/// Whether the disk failed to read or write.
-pub fn is_disk_error(error: &io::Error) -> bool {
-    Errno::from_io_error(error) == Some(Errno::IO)
 }
 
 /// Looks for the reason, because the system only says "not found".
@@ -236,88 +283,109 @@ fn explain(error: io::Error, launch: &Launch<'_>, environment: &BTreeMap<Bytes, 
         return SpawnError::Shortage(error);
     }
     let cwd = Path::new(launch.definition.cwd.as_os_str());
-    let program = program(launch).to_string_lossy();
-    let not_executable = |message: String| (SpawnFailure::NotExecutable, message);
-    let (failure, message) = match Errno::from_io_error(&error) {
-        Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => directory_fault(cwd).unwrap_or_else(|| {
-            let own_path = environment.get(&Bytes::from("PATH"));
-            about_program(launch, cwd, own_path, &error)
-        }),
-        Some(Errno::NOEXEC) => not_executable(format!(
-            "not executable: {program}: neither a binary of this machine nor a script with a #! line"
-        )),
-        Some(Errno::TOOBIG) => {
-            not_executable(format!("too long: the arguments and variables of {program} together"))
-        }
-        _ => not_executable(format!("cannot start {program}: {error}")),
+    let about_program = || {
+        let own_path = environment.get(&Bytes::from("PATH"));
+        about_program(launch, cwd, own_path, &error)
     };
+    let (failure, message) = directory_fault(cwd).unwrap_or_else(about_program);
     SpawnError::Failed(failure, message)
 }
 
-/// The fault of the directory; none if this process can start a command there.
-pub(super) fn directory_fault(cwd: &Path) -> Option<(SpawnFailure, String)> {
-    let (failure, problem) = match cwd.metadata() {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            (SpawnFailure::NotExecutable, "no permission to enter the directory")
-        }
-        Err(_) => (SpawnFailure::NotFound, "no such directory"),
-        Ok(found) if !found.is_dir() => (SpawnFailure::NotExecutable, "not a directory"),
-        Ok(_) if access(cwd, Access::EXEC_OK).is_err() => {
-            (SpawnFailure::NotExecutable, "no permission to enter the directory")
-        }
-        Ok(_) => return None,
-    };
-    Some((failure, format!("{problem}: {}", cwd.display())))
+/// Why a command could not be started, and a message; no reason if that may pass.
+pub(super) type Fault = (Option<SpawnFailure>, String);
+
+fn not_found(message: String) -> Fault {
+    (Some(SpawnFailure::NotFound), message)
 }
 
-/// Why the program of the command was not started. `own_path` is the `PATH` that the definition gives.
-fn about_program(
-    launch: &Launch<'_>,
-    cwd: &Path,
-    own_path: Option<&Bytes>,
-    error: &io::Error,
-) -> (SpawnFailure, String) {
-    let program = program(launch);
-    program_fault(program, cwd, own_path).unwrap_or_else(|| {
-        let shown = program.to_string_lossy();
-        let message = if error.kind() == ErrorKind::NotFound {
-            format!("not executable: {shown}: the interpreter that its first line names does not exist")
-        } else {
-            format!("cannot start {shown}: {error}")
-        };
-        (SpawnFailure::NotExecutable, message)
+fn not_executable(message: String) -> Fault {
+    (Some(SpawnFailure::NotExecutable), message)
+}
+
+/// The fault that this error is, with these words for what it keeps us from.
+fn fault(what: &str, error: &io::Error) -> Fault {
+    match StartError::of(error) {
+        StartError::Lasting => not_executable(format!("{what}: {error}")),
+        StartError::Shortage | StartError::Busy | StartError::Passing => {
+            (None, format!("{what}: {error}, which may pass"))
+        }
+    }
+}
+
+/// The fault of the directory; none if this process can start a command there.
+pub(super) fn directory_fault(cwd: &Path) -> Option<Fault> {
+    let shown = cwd.display();
+    Some(match cwd.metadata() {
+        Err(error) => match error.kind() {
+            ErrorKind::PermissionDenied => {
+                not_executable(format!("no permission to enter the directory: {shown}"))
+            }
+            ErrorKind::NotFound | ErrorKind::NotADirectory => {
+                not_found(format!("no such directory: {shown}"))
+            }
+            _ => fault(&format!("cannot enter the directory {shown}"), &error),
+        },
+        Ok(found) if !found.is_dir() => not_executable(format!("not a directory: {shown}")),
+        Ok(_) if access(cwd, Access::EXEC_OK).is_err() => {
+            not_executable(format!("no permission to enter the directory: {shown}"))
+        }
+        Ok(_) => return None,
     })
 }
 
+/// Why the program of the command was not started. `own_path` is the `PATH` that the definition gives.
+fn about_program(launch: &Launch<'_>, cwd: &Path, own_path: Option<&Bytes>, error: &io::Error) -> Fault {
+    let program = program(launch);
+    let shown = program.to_string_lossy();
+    match Errno::from_io_error(error) {
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => program_fault(program, cwd, own_path)
+            .unwrap_or_else(|| {
+                not_executable(if error.kind() == ErrorKind::NotFound {
+                    format!(
+                        "not executable: {shown}: the interpreter that its first line names does not exist"
+                    )
+                } else {
+                    format!("cannot start {shown}: {error}")
+                })
+            }),
+        Some(Errno::NOEXEC) => not_executable(format!(
+            "not executable: {shown}: neither a binary of this machine nor a script with a #! line"
+        )),
+        Some(Errno::TOOBIG) => {
+            not_executable(format!("too long: the arguments and variables of {shown} together"))
+        }
+        _ => fault(&format!("cannot start {shown}"), error),
+    }
+}
+
 /// The fault of this program; none if there is a file that this process may execute. What it may not look for is not there.
-pub(super) fn program_fault(
-    program: &OsStr,
-    cwd: &Path,
-    own_path: Option<&Bytes>,
-) -> Option<(SpawnFailure, String)> {
+pub(super) fn program_fault(program: &OsStr, cwd: &Path, own_path: Option<&Bytes>) -> Option<Fault> {
     let shown = program.to_string_lossy();
     // The first file in the PATH counts; an executable one before others.
-    let found: Vec<PathBuf> = candidates(program, cwd, own_path).filter(|path| path.exists()).collect();
+    let (mut found, mut away, mut is_shut) = (Vec::new(), None, false);
+    for path in candidates(program, cwd, own_path) {
+        match path.metadata() {
+            Ok(_) => found.push(path),
+            Err(error) if StartError::of(&error) == StartError::Passing => {
+                away = away.or(Some((path, error)));
+            }
+            Err(error) => is_shut |= error.kind() == ErrorKind::PermissionDenied,
+        }
+    }
     if found.iter().any(|path| path.is_file() && access(path, Access::EXEC_OK).is_ok()) {
         return None;
     }
-    Some(match found.first() {
-        Some(path) if path.is_dir() => {
-            (SpawnFailure::NotExecutable, format!("not executable: {shown}: a directory"))
+    Some(match (found.first(), away) {
+        // It may be the program that is looked for.
+        (_, Some((path, error))) => fault(&format!("cannot look for {}", path.display()), &error),
+        (Some(path), None) if path.is_dir() => {
+            not_executable(format!("not executable: {shown}: a directory"))
         }
-        Some(_) => (SpawnFailure::NotExecutable, format!("not executable: {shown}")),
-        None => {
-            let is_shut = |path: PathBuf| {
-                path.metadata().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
-            };
-            let is_path = program.as_bytes().contains(&b'/');
-            let why = if is_path && candidates(program, cwd, own_path).any(is_shut) {
-                ": no permission to look there"
-            } else {
-                ""
-            };
-            (SpawnFailure::NotFound, format!("no such program: {shown}{why}"))
+        (Some(_), None) => not_executable(format!("not executable: {shown}")),
+        (None, None) if is_shut && program.as_bytes().contains(&b'/') => {
+            not_found(format!("no such program: {shown}: no permission to look there"))
         }
+        (None, None) => not_found(format!("no such program: {shown}")),
     })
 }
 

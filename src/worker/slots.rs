@@ -220,7 +220,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
             return Err(Some(error));
         }
         let message = format!("cannot use {}: {error}", context.reports.display());
-        return Ok(AttemptEnd::spawn_failed(SpawnFailure::NotExecutable, message, clock::now()));
+        return Ok(AttemptEnd::spawn_failed(Some(SpawnFailure::NotExecutable), message, clock::now()));
     }
     let previous = claim.last_mark.as_ref().map(|(mark, version)| tag_of(mark, *version, job_id, number - 1));
     // If the attempt may not start, its claim is released. Then the next turn expires or cancels the job.
@@ -244,10 +244,9 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
         send(Message::Started { slot, pid: leader.process.pid });
     };
     let on_progress = &mut |progress| send(Message::Progress { job_id, number, progress });
-    process::run(launch, &control, on_start, on_progress).map_err(|shortage| {
+    process::run(launch, &control, on_start, on_progress).inspect_err(|_| {
         // With a record that stays a recovery takes the attempt for one that started, at worst.
         let _ = context.start_log.clear(slot);
-        Some(shortage)
     })
 }
 

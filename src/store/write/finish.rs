@@ -78,7 +78,7 @@ pub fn finish(
         usage: end.usage,
         output_held_open: end.output_held_open,
         spawn_failure: match end.cause {
-            Some(EndCause::SpawnFailed(failure)) => Some(failure),
+            Some(EndCause::SpawnFailed(failure)) => failure,
             _ => None,
         },
     };

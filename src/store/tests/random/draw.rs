@@ -170,7 +170,7 @@ fn random_exit(rng: &mut SmallRng) -> (Option<EndCause>, Option<Status>) {
         8..14 => (None, Some(Status::Exited(*[1, 2, 22, 255].choose(rng).unwrap()))),
         14 => (None, Some(Status::Signaled(11))),
         15 => (Some(EndCause::TimedOut), killed),
-        16 => (Some(EndCause::SpawnFailed(SpawnFailure::NotFound)), None),
+        16 => (Some(EndCause::SpawnFailed(rng.random_bool(0.5).then_some(SpawnFailure::NotFound))), None),
         17 => (Some(EndCause::Cancelled), killed),
         _ => (Some(EndCause::Interrupted), killed),
     }

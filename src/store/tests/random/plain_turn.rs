@@ -265,7 +265,7 @@ impl Plain {
             usage: end.usage,
             output_held_open: end.output_held_open,
             spawn_failure: match end.cause {
-                Some(EndCause::SpawnFailed(failure)) => Some(failure),
+                Some(EndCause::SpawnFailed(failure)) => failure,
                 _ => None,
             },
         };
