@@ -90,10 +90,7 @@ fn drain_and_until_idle_look_only_at_selected_queues_that_are_not_paused() {
 fn a_worker_whose_program_was_replaced_is_named() {
     let sandbox = Sandbox::empty();
     let program = sandbox.path("program");
-    let install = || {
-        fs::copy(env!("CARGO_BIN_EXE_runner"), sandbox.path("new")).expect("a copy");
-        fs::rename(sandbox.path("new"), &program).expect("it takes the place");
-    };
+    let install = || fs::rename(sandbox.program_for_all(), &program).expect("it takes the place");
     install();
     let call = sandbox.program(program.to_str().expect("a path")).arg("work");
     let worker = Background::worker(&sandbox, call);
