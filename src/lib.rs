@@ -64,6 +64,8 @@
 //! | a verb | `cli/args/`, `cli/help.rs`, `cli/commands/` |
 //! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
 //! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs` |
+//! | which jobs do the same work, and which success makes a death good | `store/write/same_work.rs` |
+//! | what is known of deaths; the words for them | `store/read/deaths/`; `view/advice/deaths.rs`, of `inspect dead` `dead_list.rs` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
 //! | another command that people are told to type | where it stands, through [`place::runner()`] |
 //! | which job is claimed next | `store/write/claim.rs`; for a `run`, `store/write/runs.rs` |

@@ -6,13 +6,13 @@
 
 use rusqlite::{Connection, Row, ToSql, params, params_from_iter};
 
+use super::deaths::entries;
 use super::filter::Filter;
 use super::interrupted;
 use super::leftover::{self, Leftovers};
 use super::overview::QueueRow;
 use super::problem::{FileChange, Found, HolderState, LongestRunning, OverdueReason, Problem};
 use super::stuck_groups;
-use super::unresolved;
 use crate::model::{Attention, JobState, Pause};
 use crate::store::file::error::{NoRoom, Result};
 use crate::store::file::immutable::{is_on_read_only_file_system, lack_of_room};
@@ -71,7 +71,7 @@ impl Store {
     pub fn attention(&self, seen: Surroundings<'_>, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
         let mut list: Vec<Found> = disk_full(self.file()).into_iter().collect();
         self.read(|tx| {
-            list.extend(unresolved::attention(tx, filter, now)?);
+            list.extend(entries::attention(tx, filter, now)?);
             list.extend(stuck_groups::attention(tx, filter)?);
             list.extend(interrupted::attention(tx, filter, now)?);
             let query = AttentionQuery { tx, seen, filter, now };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::dead_letters;
+use super::deaths::dead_job;
 use super::filter::{Filter, StateFilter};
 use crate::model::{
     Bytes, Command, DeadReason, EXPIRED, ErrorCode, JobDefinition, JobState, Pause, Phase, job_title,
@@ -196,7 +196,7 @@ fn by_id(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) -> Resu
 fn dead_by_time(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) -> Result<Vec<i64>> {
     let wanted = filter.conditions(now);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let sql = format!("{} LIMIT {limit}", dead_letters::select("", "", &wanted.sql));
+    let sql = format!("{} LIMIT {limit}", dead_job::select(|_| String::new(), "", &wanted.sql));
     all(tx, &sql, params_from_iter(&wanted.values), |row| Ok(row.get("id")?))
 }
 

@@ -1,8 +1,7 @@
 //! What the views read, and writes nothing.
 
 pub mod attempts;
-pub mod dead_groups;
-pub mod dead_letters;
+pub mod deaths;
 pub mod filter;
 pub mod find_problems;
 pub mod interrupted;
@@ -13,4 +12,3 @@ pub mod overview;
 pub mod page;
 pub mod problem;
 pub mod stuck_groups;
-pub mod unresolved;

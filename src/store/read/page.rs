@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{params, params_from_iter};
 
-use super::dead_letters::{LAST_RUN, LAST_WORDS, last_words};
+use super::deaths::dead_job::{LAST_RUN, LAST_WORDS, last_words};
 use super::filter::{Filter, StateFilter};
 use crate::model::{JobState, Phase};
 use crate::store::file::error::Result;

@@ -6,9 +6,10 @@ use std::collections::hash_map::Entry;
 
 use rusqlite::{Row, params, params_from_iter};
 
+use super::deaths::dead_job::{DIED_AT, EXPIRED_AT};
+use super::deaths::obstacle::retry_obstacle;
 use super::filter::Filter;
 use super::problem::{Count, Found, Problem, RootEnd, Stuck};
-use super::unresolved;
 use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
@@ -118,7 +119,7 @@ fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<()> 
            AND CASE WHEN {HAS_ENDED} THEN {} AND EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = d.job_id AND {IS_PENDING})
                     ELSE d.job_id % {SAMPLE} = 0 END
          ORDER BY d.dependency_id DESC",
-        later_success("iif(j.state = 'pending', max(j.expires_at, j.changed_at), j.changed_at)"),
+        later_success(&format!("iif(j.state = 'pending', {EXPIRED_AT}, {DIED_AT})")),
         edge_blocks("j.id IS NULL")
     );
     let mut statement = tx.prepare_cached(&sql)?;
@@ -214,7 +215,7 @@ fn found(tx: &Tx, roots: &[Root]) -> Result<Found> {
     ends.sort_unstable();
     ends.dedup();
     let ids: Vec<i64> = all_ids.iter().copied().take(MAX_RETRIED).collect();
-    let obstacle = if name.is_some() { unresolved::retry_obstacle(tx, &ids)? } else { None };
+    let obstacle = if name.is_some() { retry_obstacle(tx, &ids)? } else { None };
     let undone = format!(
         "SELECT EXISTS (SELECT 1 FROM json_each(?1) JOIN jobs AS j ON j.id = value WHERE {} IS NULL)",
         later_success("j.enqueued_at")

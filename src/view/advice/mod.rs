@@ -1,5 +1,6 @@
 //! Turns what needs a person into a sentence and the command to type. Pure.
 
+pub mod dead_list;
 mod deaths;
 mod no_worker;
 #[cfg(test)]

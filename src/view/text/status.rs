@@ -1,10 +1,10 @@
 //! The state of a job in words: why it is in this state, what happens next, and how its worker is.
 
 use super::schedule::until_text;
-use crate::model::{Attention, DeadReason, EXPIRED, ErrorCode, JobState, Phase, RETRY_AFTER_EXPIRY, Rate};
+use crate::model::{DeadReason, EXPIRED, ErrorCode, JobState, Phase, RETRY_AFTER_EXPIRY, Rate};
 use crate::place::{Place, runner};
 use crate::store::{
-    BlockReason, DependencyState, JobRow, Liveness, StuckBehind, StuckRoot, UnmetDependency, WorkerStatus,
+    BlockReason, DependencyState, JobRow, Liveness, StuckBehind, UnmetDependency, WorkerStatus,
 };
 use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line, shown_line};
 use crate::view::advice;
@@ -157,21 +157,9 @@ fn retry_text(job: &JobRow) -> Option<String> {
 
 /// Names the jobs that a dead or cancelled job keeps from going on; none if it keeps none.
 pub fn holds_back_text(job: &JobRow, held_back: &StuckBehind) -> Option<String> {
-    let jobs =
-        held_back_text(held_back).filter(|_| matches!(job.state, JobState::Dead | JobState::Cancelled))?;
+    let jobs = advice::dead_list::held_back_text(held_back)
+        .filter(|_| matches!(job.state, JobState::Dead | JobState::Cancelled))?;
     Some(format!("holds back {jobs}"))
-}
-
-/// Names jobs that are held back: `2 jobs: load, report`; none if there are none.
-pub fn held_back_text(held_back: &StuckBehind) -> Option<String> {
-    let StuckBehind { count, names } = held_back;
-    let jobs = match *count {
-        0 => return None,
-        count if count > StuckRoot::MAX_COUNT => format!("more than {} jobs", StuckRoot::MAX_COUNT),
-        count => counted(count, "job"),
-    };
-    let more = if *count > Attention::MAX_JOBS { ", …" } else { "" };
-    Some(format!("{jobs}: {}{more}", names.join(", ")))
 }
 
 fn due_text(job: &JobRow, now: Timestamp) -> String {

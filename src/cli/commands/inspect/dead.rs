@@ -5,11 +5,12 @@ use anyhow::Result;
 use super::query::Query;
 use crate::cli::args::Global;
 use crate::cli::definition::CurrentJobFile;
-use crate::store::{DeadGroup, DeadRow, Filter};
+use crate::store::{DeadGroup, DeadRow};
 use crate::text::safe_line;
+use crate::view::advice::dead_list::{DeadGroupFacts, DeadRowFacts};
 use crate::view::json::dead_letter_json;
 use crate::view::terminal::Output;
-use crate::view::text::dead::{self, DeadGroupFacts, DeadRowFacts};
+use crate::view::text::dead;
 
 pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<bool> {
     let Query { store, filter, limit, now } = query;
@@ -39,24 +40,14 @@ fn group_facts(
     let shown = rows.map(|row| row_facts(query, row)).collect::<Result<Vec<_>>>()?;
     let newest = shown.first().and_then(|shown| shown.newest.as_ref());
     let differs = present.zip(newest).is_some_and(|(present, job)| !present.differing_keys(job).is_empty());
-    let Query { store, filter, now, .. } = query;
-    let error_code = Some(group.error_code.clone());
-    let recovered = store.ids(&Filter { recovered: true, error_code, ..Filter::clone(filter) }, *now)?;
-    Ok(DeadGroupFacts { group, shown, differs, recovered })
+    Ok(DeadGroupFacts { group, shown, differs })
 }
 
 fn row_facts(query: &Query, row: DeadRow) -> Result<DeadRowFacts> {
     let Query { store, now, .. } = query;
-    let mut recovered = Vec::new();
-    for id in &row.ids {
-        if store.has_recovered(*id)? {
-            recovered.push(*id);
-        }
-    }
     Ok(DeadRowFacts {
         newest: store.job(row.newest(), *now)?,
         held_back: store.held_back(&row.waited_for)?,
-        recovered,
         row,
     })
 }

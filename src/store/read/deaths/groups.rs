@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::filter::{Conditions, Filter};
-use super::problem::Count;
+use super::dead_job::{DIED_AT, EXPIRED_AT, HAS_EXPIRED, has_recovered, work_columns};
 use crate::model::{Attention, EXPIRED};
 use crate::store::file::error::Result;
 use crate::store::file::row::{all, maybe, one};
-use crate::store::write::same_work::{later_success, task};
+use crate::store::read::filter::{Conditions, Filter};
+use crate::store::read::problem::Count;
 use crate::text::Timestamp;
 
 /// At most this number of jobs of a group is read.
@@ -198,7 +198,7 @@ impl DeadReader<'_> {
             group.dead.is_more = is_more;
         } else if is_more {
             group.recovered.is_more = true;
-            let needs_attention = format!("NOT {}", has_recovered("j.changed_at"));
+            let needs_attention = format!("NOT {}", has_recovered(DIED_AT));
             (group.dead.jobs, group.dead.is_more) = self.last_along_index(wanted, &needs_attention, most)?;
         }
         if group.dead.is_more
@@ -223,7 +223,7 @@ impl DeadReader<'_> {
         let sql = format!(
             "SELECT {} FROM {RECORDED} AND {} AND {condition}
              ORDER BY j.name DESC, j.error_code DESC, j.label DESC, j.task_hash DESC, j.changed_at DESC LIMIT {}",
-            columns("j.changed_at"),
+            columns(DIED_AT),
             wanted.sql,
             most + 1
         );
@@ -237,21 +237,20 @@ impl DeadReader<'_> {
     fn last_death(&self, wanted: &Conditions) -> Result<Option<DeadJob>> {
         let sql = format!("SELECT max(j.changed_at), j.id FROM {RECORDED} AND {}", wanted.sql);
         let id: Option<i64> = one(self.tx, &sql, params_from_iter(&wanted.values), |row| Ok(row.get("id")?))?;
-        let sql = format!("SELECT {} FROM jobs AS j WHERE j.id = ?1", columns("j.changed_at"));
+        let sql = format!("SELECT {} FROM jobs AS j WHERE j.id = ?1", columns(DIED_AT));
         maybe(self.tx, &sql, [id], DeadJob::read)
     }
 
     /// The jobs that have expired, and that nobody has recorded as dead yet, with their names; and whether there are more.
     fn read_expired(&self) -> Result<(Vec<(String, DeadJob)>, bool)> {
-        let died_at = "max(j.expires_at, j.changed_at)";
         let wanted = self.filter.narrowed(self.now);
         // Of those that recovered only the newest are looked at, because there may be none among a million others.
         let read = |condition: &str, limit: usize| {
             let sql = format!(
                 "SELECT j.name, {} FROM jobs AS j INDEXED BY jobs_expiring
-                 WHERE j.state = 'pending' AND j.expires_at IS NOT NULL AND j.expires_at <= ?1 AND {} AND {condition}
+                 WHERE {HAS_EXPIRED} AND {} AND {condition}
                  ORDER BY j.expires_at DESC LIMIT {limit}",
-                columns(died_at),
+                columns(EXPIRED_AT),
                 wanted.sql
             );
             all(self.tx, &sql, params_from_iter(&wanted.values), |row| {
@@ -260,7 +259,7 @@ impl DeadReader<'_> {
         };
         let mut found: Vec<(String, DeadJob)> = read("1", MAX_COUNTED)?;
         found.retain(|(_, job)| job.has_recovered);
-        let mut dead = read(&format!("NOT {}", has_recovered(died_at)), MAX_COUNTED + 1)?;
+        let mut dead = read(&format!("NOT {}", has_recovered(EXPIRED_AT)), MAX_COUNTED + 1)?;
         let is_more = dead.len() > MAX_COUNTED;
         dead.truncate(MAX_COUNTED);
         found.extend(dead);
@@ -271,18 +270,12 @@ impl DeadReader<'_> {
 /// The columns that [`DeadJob::read`] takes, of a job `j` that died at this time. Those of its own work are not in the index.
 fn columns(died_at: &str) -> String {
     format!(
-        "j.id, {died_at} AS died_at, j.label, {} AS task,
+        "j.id, {died_at} AS died_at, j.label,
          iif(j.label IS NULL AND j.task_hash IS NULL, j.definition_id, NULL) AS own_definition,
          iif(j.label IS NULL AND j.task_hash IS NULL, j.args_nul, NULL) AS own_args,
-         {} AS has_recovered",
-        task("j"),
-        has_recovered(died_at)
+         {}",
+        work_columns(died_at)
     )
-}
-
-/// Whether a later run of the job `j`, which died at this time, succeeded.
-fn has_recovered(died_at: &str) -> String {
-    format!("{} IS NOT NULL", later_success(died_at))
 }
 
 impl DeadJob {

@@ -4,14 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::dead_groups::{self, DeadGroups, DeadJob, DeadJobs, DiedAlike};
-use super::dead_letters::{LAST_RUN, LAST_WORDS, MESSAGE_ALONE, last_words};
-use super::filter::Filter;
-use super::problem::{Dead, DeadLetters, Found, Problem, RetryObstacle, SameWork};
+use super::dead_job::{LAST_RUN, LAST_WORDS, MESSAGE_ALONE, last_words};
+use super::groups::{self, DeadGroups, DeadJob, DeadJobs, DiedAlike};
+use super::obstacle::retry_obstacle;
 use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
 use crate::store::file::row::{all, maybe, one, value};
+use crate::store::read::filter::Filter;
+use crate::store::read::problem::{Dead, DeadLetters, Found, Problem, RetryObstacle, SameWork};
 use crate::store::write::same_work::task;
 use crate::store::write::{definition, stuck};
 use crate::text::Timestamp;
@@ -28,7 +29,7 @@ const MAX_LABELS: usize = 3;
 
 /// The entries about dead letters, the newest death first.
 pub fn attention(tx: &Tx, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
-    let DeadGroups { groups, others, has_more_expired } = dead_groups::read(tx, filter, now)?;
+    let DeadGroups { groups, others, has_more_expired } = groups::read(tx, filter, now)?;
     let reader = Unresolved { tx, filter, names: tasks_of_names(&groups) };
     let mut list = Vec::new();
     for (index, group) in groups.iter().enumerate() {
@@ -190,31 +191,4 @@ fn last_run(tx: &Connection, id: i64, with_words: bool) -> Result<LastRun> {
         "SELECT o.job_id IS NOT NULL AS has_output, {words} FROM jobs AS j {LAST_RUN} WHERE j.id = ?1"
     );
     one(tx, &sql, [id], |row| Ok(LastRun { words: last_words(tx, row)?, has_output: row.get("has_output")? }))
-}
-
-/// None if `retry` would take all of these dead jobs.
-pub fn retry_obstacle(tx: &Connection, ids: &[i64]) -> Result<Option<RetryObstacle>> {
-    let mut keys = Vec::new();
-    for id in ids {
-        let sql = "SELECT j.unique_key, coalesce(d.definition ->> '$.policy.retryable', 1) AS retryable,
-                          EXISTS (SELECT 1 FROM jobs AS h WHERE h.unique_key = j.unique_key AND h.unique_key IS NOT NULL
-                                  AND h.state IN ('pending', 'running') AND h.id <> j.id) AS is_held
-                   FROM jobs AS j LEFT JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.id = ?1";
-        let (key, retryable, is_held): (Option<String>, bool, bool) = one(tx, sql, [id], |row| {
-            Ok((row.get("unique_key")?, row.get("retryable")?, row.get("is_held")?))
-        })?;
-        if is_held {
-            return Ok(Some(RetryObstacle::HeldKey));
-        }
-        if !retryable {
-            return Ok(Some(RetryObstacle::NeedsForce));
-        }
-        if let Some(key) = key {
-            if keys.contains(&key) {
-                return Ok(Some(RetryObstacle::SharedKey));
-            }
-            keys.push(key);
-        }
-    }
-    Ok(None)
 }

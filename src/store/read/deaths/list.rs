@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::filter::Filter;
+use super::dead_job::{IS_WAITED_FOR, LAST_RUN, LAST_WORDS, last_words, select, work_columns};
 use crate::model::DeadReason;
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::each;
-use crate::store::write::same_work::task;
-use crate::store::write::{definition, outputs};
-use crate::text::{Timestamp, last_said, safe_line};
+use crate::store::read::filter::Filter;
+use crate::store::write::definition;
+use crate::text::Timestamp;
 
 /// How many ids a row keeps; few enough to name them all in a suggested command.
 const MAX_IDS: usize = 10;
@@ -25,6 +25,9 @@ pub struct DeadGroup {
     pub reasons: Vec<DeadReason>,
     /// Two of the jobs or more do the same, so that one run does for them.
     pub has_same_work: bool,
+    /// How many of these jobs a later run has made good, and the ids of one to ten of them, the one that died last first.
+    pub recovered: u64,
+    pub recovered_ids: Vec<i64>,
     /// The rows of the newest deaths, newest first.
     pub rows: Vec<DeadRow>,
 }
@@ -40,6 +43,8 @@ pub struct DeadRow {
     pub jobs: u64,
     /// The ids of one to ten jobs, the one that died last first.
     pub ids: Vec<i64>,
+    /// Those of `ids` that a later run has made good.
+    pub recovered: Vec<i64>,
     /// The ids of the jobs that other jobs wait for, the one that died last first. See [`Store::held_back`].
     pub waited_for: Vec<i64>,
     pub first_death: Timestamp,
@@ -72,26 +77,24 @@ impl Store {
     pub fn dead_letters(&self, filter: &Filter, limit: usize, now: Timestamp) -> Result<Vec<DeadGroup>> {
         let mut groups: BTreeMap<String, DeadGroupBuilder> = BTreeMap::new();
         let wanted = filter.conditions(now);
-        let columns = format!(
-            ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, {LAST_WORDS},
-                       coalesce(j.dead_reason, 'expired') AS dead_reason,
-                       j.label, j.args_nul, {} AS task, j.needs_version, d.definition, o.job_id IS NOT NULL AS has_output,
-                       EXISTS (SELECT 1 FROM dependencies AS x JOIN jobs AS w ON w.id = x.job_id AND w.state = 'pending'
-                               WHERE x.dependency_id = j.id AND x.kind = 'success' AND NOT x.met) AS is_waited_for",
-            task("j")
-        );
+        let columns = |died_at: &str| {
+            format!(
+                ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, {LAST_WORDS},
+                   coalesce(j.dead_reason, 'expired') AS dead_reason, j.label, j.args_nul, j.needs_version, d.definition,
+                   o.job_id IS NOT NULL AS has_output, {IS_WAITED_FOR} AS is_waited_for, {}",
+                work_columns(died_at)
+            )
+        };
         let joins = format!("JOIN job_definitions AS d ON d.id = j.definition_id {LAST_RUN}");
         self.autocommit(|tx| {
-            each(tx, &select(&columns, &joins, &wanted.sql), params_from_iter(&wanted.values), |row| {
+            each(tx, &select(columns, &joins, &wanted.sql), params_from_iter(&wanted.values), |row| {
                 groups.entry(row.get("error_code")?).or_default().add(tx, row, limit)
             })
         })?;
-        let named = |(error_code, DeadGroupBuilder { jobs, reasons, has_same_work, rows, .. })| DeadGroup {
-            error_code,
-            jobs,
-            reasons,
-            has_same_work,
-            rows,
+        let named = |(error_code, builder): (String, DeadGroupBuilder)| {
+            let DeadGroupBuilder { jobs, reasons, has_same_work, recovered, recovered_ids, rows, .. } =
+                builder;
+            DeadGroup { error_code, jobs, reasons, has_same_work, recovered, recovered_ids, rows }
         };
         let mut groups: Vec<_> = groups.into_iter().map(named).collect();
         // The sort is stable: groups of the same size remain in the order of their codes.
@@ -106,6 +109,8 @@ struct DeadGroupBuilder {
     jobs: u64,
     reasons: Vec<DeadReason>,
     has_same_work: bool,
+    recovered: u64,
+    recovered_ids: Vec<i64>,
     /// The hashes of what the jobs do, as far as others may do the same.
     tasks: BTreeSet<i64>,
     rows: Vec<DeadRow>,
@@ -126,6 +131,11 @@ impl DeadGroupBuilder {
         let task: Option<i64> = row.get("task")?;
         self.has_same_work |= task.is_some_and(|task| !self.tasks.insert(task));
         let waited_for = row.get::<_, bool>("is_waited_for")?.then_some(id);
+        let recovered = row.get::<_, bool>("has_recovered")?.then_some(id);
+        self.recovered += u64::from(recovered.is_some());
+        if self.recovered_ids.len() < MAX_IDS {
+            self.recovered_ids.extend(recovered);
+        }
         let key = (row.get("name")?, last_words(tx, row)?);
         if let Some(found) = self.index.get(&key).and_then(|index| self.rows.get_mut(*index)) {
             found.jobs += 1;
@@ -133,6 +143,7 @@ impl DeadGroupBuilder {
             found.waited_for.extend(waited_for);
             if found.ids.len() < MAX_IDS {
                 found.ids.push(id);
+                found.recovered.extend(recovered);
                 let label = shown_label(row)?.filter(|label| !found.labels.contains(label));
                 found.labels.extend(label);
             }
@@ -145,6 +156,7 @@ impl DeadGroupBuilder {
                 last_words,
                 jobs: 1,
                 ids: vec![id],
+                recovered: recovered.into_iter().collect(),
                 waited_for: waited_for.into_iter().collect(),
                 first_death: died_at,
                 last_death: died_at,
@@ -157,45 +169,4 @@ impl DeadGroupBuilder {
 
 fn shown_label(row: &Row<'_>) -> Result<Option<String>> {
     definition::shown_label(row, &definition::read(row, "definition")?)
-}
-
-/// The columns that [`last_words`] takes of [`LAST_RUN`]: a stream alone, where that does for most outputs, because SQLite reads
-/// the length of a stream without the stream.
-pub const LAST_WORDS: &str = "a.message, o.job_id AS output_job, o.number AS output_number,
-                              CASE WHEN a.message IS NOT NULL THEN NULL
-                                   WHEN length(o.stderr) > 0 AND o.stderr_omitted = 0 THEN o.stderr
-                                   WHEN o.stderr_omitted + o.stdout_omitted = 0 THEN o.stdout END AS stream";
-
-/// The same for callers that want the message alone.
-pub const MESSAGE_ALONE: &str = "a.message, NULL AS output_job, NULL AS output_number, NULL AS stream";
-
-/// The last attempt of a job `j` that has ended, and its output.
-pub const LAST_RUN: &str = "LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-                            LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts";
-
-/// The message of the last attempt, else the last line that it wrote, made safe.
-pub fn last_words(tx: &Connection, row: &Row<'_>) -> Result<String> {
-    if let Some(message) = row.get_ref("message")?.as_str_or_null()? {
-        return Ok(safe_line(message));
-    }
-    let of_stream = row.get_ref("stream")?.as_blob_or_null()?.and_then(last_said);
-    let last_line = match (of_stream, row.get("output_job")?) {
-        (None, Some(job)) => outputs::of(tx, job, row.get("output_number")?)?.last_line(),
-        (of_stream, _) => of_stream,
-    };
-    Ok(last_line.as_deref().map(safe_line).unwrap_or_default())
-}
-
-/// A query of the dead jobs, the last death first: gives `time` and `id`, and these columns of `jobs AS j` and these joins.
-/// `?1` is now, because a job whose expiry nobody has recorded is dead, too.
-pub fn select(columns: &str, joins: &str, wanted: &str) -> String {
-    let select = |index: &str, is_dead: &str, died_at: &str| {
-        format!(
-            "SELECT {died_at} AS time, j.id AS id {columns} FROM jobs AS j INDEXED BY {index} {joins} WHERE {is_dead} AND {wanted}"
-        )
-    };
-    let recorded = select("jobs_finished", "j.state = 'dead'", "j.changed_at");
-    let expired = "j.state = 'pending' AND j.expires_at IS NOT NULL AND j.expires_at <= ?1";
-    let unrecorded = select("jobs_expiring", expired, "j.expires_at");
-    format!("{recorded} UNION ALL {unrecorded} ORDER BY time DESC, id DESC")
 }

@@ -1,0 +1,203 @@
+//! The words and commands for the list of dead letters, by error code.
+
+use crate::model::{Attention, DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
+use crate::place::runner;
+use crate::store::{DeadGroup, DeadRow, Filter, JobRow, StuckBehind, StuckRoot};
+use crate::text::{counted, option};
+
+/// A suggested command names at most this many ids.
+const MAX_IDS: usize = 10;
+
+/// The dead letters of one error code, and what is shown of them.
+pub struct DeadGroupFacts {
+    pub group: DeadGroup,
+    /// The first of its rows.
+    pub shown: Vec<DeadRowFacts>,
+    /// The definition of the newest job differs from that of the job file.
+    pub differs: bool,
+}
+
+/// A row of jobs that died alike.
+pub struct DeadRowFacts {
+    pub row: DeadRow,
+    /// The newest job of the row; none if it was just pruned.
+    pub newest: Option<JobRow>,
+    /// The jobs that wait for those of the row.
+    pub held_back: StuckBehind,
+}
+
+impl DeadGroupFacts {
+    /// The number of jobs that are in none of the rows that are shown.
+    pub fn count_older(&self) -> u64 {
+        self.group.jobs - self.shown.iter().map(|shown| shown.row.jobs).sum::<u64>()
+    }
+}
+
+/// Says which jobs wait for the jobs of this row: `job 1 holds back 2 jobs: load, report`; none if none does.
+pub fn held_back_line(DeadRowFacts { row, held_back, .. }: &DeadRowFacts) -> Option<String> {
+    let held_back = held_back_text(held_back)?;
+    let mut ids = row.waited_for.clone();
+    ids.sort_unstable();
+    let who = match ids.as_slice() {
+        [id] => format!("job {id} holds"),
+        ids if ids.len() <= MAX_IDS => {
+            let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+            format!("jobs {} hold", ids.join(", "))
+        }
+        ids => format!("{} of {} hold", counted(ids.len(), "job"), row.name),
+    };
+    Some(format!("{who} back {held_back}"))
+}
+
+/// Says which of the newest jobs of this row need no replay: `job 1: a later run succeeded`; none if all may need one.
+pub fn recovered_line(DeadRowFacts { row, .. }: &DeadRowFacts) -> Option<String> {
+    let mut ids = row.recovered.clone();
+    ids.sort_unstable();
+    let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+    match ids.as_slice() {
+        [] => None,
+        [id] => Some(format!("job {id}: a later run succeeded")),
+        ids => Some(format!("jobs {}: later runs succeeded", ids.join(", "))),
+    }
+}
+
+/// Names jobs that are held back: `2 jobs: load, report`; none if there are none.
+pub fn held_back_text(held_back: &StuckBehind) -> Option<String> {
+    let StuckBehind { count, names } = held_back;
+    let jobs = match *count {
+        0 => return None,
+        count if count > StuckRoot::MAX_COUNT => format!("more than {} jobs", StuckRoot::MAX_COUNT),
+        count => counted(count, "job"),
+    };
+    let more = if *count > Attention::MAX_JOBS { ", …" } else { "" };
+    Some(format!("{jobs}: {}{more}", names.join(", ")))
+}
+
+/// Says what to do about a group: the log to look at, a fix, and the command that resolves or replays its jobs. Each line has a
+/// word before it. `why` says what kept the newest job from its start, if that is why it died.
+pub fn of_group(
+    facts: &DeadGroupFacts,
+    newest: &JobRow,
+    why: Option<String>,
+    filter: &Filter,
+) -> Vec<(&'static str, String)> {
+    let DeadGroupFacts { group, shown, differs } = facts;
+    let mut lines = Vec::new();
+    if newest.attempts > 0 {
+        let wrote = group.rows.first().is_some_and(|row| row.has_output);
+        lines.push(("look", runner(if wrote { "logs" } else { "inspect" }, newest.id)));
+    }
+    if let Some(why) = why {
+        lines.push(("why", why));
+    } else if let Some(fix) = fix(&group.error_code, newest) {
+        lines.push(("fix", fix));
+        if !newest.definition.ad_hoc && !*differs {
+            let kept = "(what is queued keeps its definition: after a change of the file, add --redefine)";
+            lines.push(("", kept.to_owned()));
+        }
+    }
+    let force = if newest.definition.policy.retryable { "" } else { " --force" };
+    // A job that waits for one of the group is only helped by a success of that one.
+    let holds_back = shown.iter().any(|row| held_back_text(&row.held_back).is_some());
+    let resolved = if holds_back { 0 } else { group.recovered };
+    if resolved > 0 {
+        lines.extend(resolution(group, filter).map(|line| ("resolve", line)));
+    }
+    if resolved == group.jobs {
+        return lines;
+    }
+    if let Some(selection) = selection(group, resolved > 0, filter) {
+        // `retry` takes these, too, until they are resolved, and does their work once more.
+        let by_filter = selection.starts_with("--dead");
+        let after = if by_filter && resolved > 0 { "   after that" } else { "" };
+        lines.push(("replay", runner("retry", format_args!("{selection}{force}")) + after));
+        if *differs {
+            let redefine = runner("retry", format_args!("{selection}{force} --redefine"));
+            lines.push(("", redefine + "   with the definition of the job file, which differs"));
+        }
+    }
+    lines
+}
+
+/// The command that resolves the jobs of the group of which later runs succeeded.
+fn resolution(group: &DeadGroup, filter: &Filter) -> Option<String> {
+    if group.recovered == group.recovered_ids.len() as u64 {
+        let mut ids = group.recovered_ids.clone();
+        ids.sort_unstable();
+        return Some(runner("resolve", joined(&ids)));
+    }
+    let filters = filtered(filter)?;
+    Some(runner("resolve", format_args!("--dead --recovered --error-code {}{filters}", group.error_code)))
+}
+
+/// The arguments that select this group for `retry`: filters, or the ids if `retry` lacks a filter that was given here. Without
+/// those that a later run has made good, if they are resolved first.
+fn selection(group: &DeadGroup, without_recovered: bool, filter: &Filter) -> Option<String> {
+    let mut ids: Vec<i64> = group.rows.iter().flat_map(|row| row.ids.iter().copied()).collect();
+    let is_all = group.jobs == ids.len() as u64;
+    let is_resolved = |id: &i64| group.rows.iter().any(|row| row.recovered.contains(id));
+    ids.retain(|id| !(without_recovered && is_resolved(id)));
+    ids.sort_unstable();
+    let Some(filters) = filtered(filter) else {
+        return (is_all && ids.len() <= MAX_IDS).then(|| joined(&ids));
+    };
+    if is_all && ids.len() == 1 {
+        return Some(joined(&ids));
+    }
+    // Whoever waits for an older one goes on only if that one runs again.
+    let newest = group.rows.first().map(DeadRow::newest);
+    let is_older_waited_for = group.rows.iter().flat_map(|row| &row.waited_for).any(|id| Some(*id) != newest);
+    let latest = if group.has_same_work && !is_older_waited_for { " --latest" } else { "" };
+    Some(format!("--dead --error-code {}{filters}{latest}", group.error_code))
+}
+
+/// The options by which `retry` and `resolve` select what this filter does; none if they lack one.
+fn filtered(filter: &Filter) -> Option<String> {
+    let Filter { queue: None, since: None, until: None, dead_reason: None, name, label, .. } = filter else {
+        return None;
+    };
+    let name = name.as_ref().map(|name| format!(" --name {name}")).unwrap_or_default();
+    let label = label.as_ref().map(|label| format!(" {}", option("--label", label))).unwrap_or_default();
+    Some(name + &label)
+}
+
+/// Ids as a command takes them.
+fn joined(ids: &[i64]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// The usual remedy for this code or reason; none if there is none.
+fn fix(code: &str, job: &JobRow) -> Option<String> {
+    let name = &job.definition.name;
+    let ad_hoc = job.definition.ad_hoc;
+    Some(match (code, job.dead_reason?) {
+        (TIMEOUT, _) => {
+            let timeout = job.definition.timeout.map(|span| format!(" ({span})")).unwrap_or_default();
+            if ad_hoc {
+                format!("if it needs longer, enqueue it anew with a longer --timeout{timeout}")
+            } else {
+                format!("if it needs longer, raise timeout{timeout} of {name} in the job file")
+            }
+        }
+        (SPAWN_FAILED, _) => {
+            format!("{name} could not be started: check its program, its cwd and the worker's PATH")
+        }
+        ("EXIT_127", _) => {
+            format!("a command of {name} was not found: check its spelling and the worker's PATH")
+        }
+        (code, DeadReason::CodeNotListed) if ad_hoc => {
+            format!("enqueue it anew with --auto-retry-for {code} too if it is worth a retry")
+        }
+        (WORKER_CRASHED, DeadReason::CodeNotListed) => {
+            format!("add \"WORKER_CRASHED\" to auto_retry_for of {name} if it may run again after a crash")
+        }
+        (_, DeadReason::CodeNotListed) => {
+            format!("add \"{code}\" to auto_retry_for of {name} if it is worth a retry")
+        }
+        (_, DeadReason::Expired) if ad_hoc => {
+            "enqueue it anew with a longer --expires-in, or start a worker in time".to_owned()
+        }
+        (_, DeadReason::Expired) => format!("raise expires_in of {name}, or start a worker in time"),
+        _ => return None,
+    })
+}
