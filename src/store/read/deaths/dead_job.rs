@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row};
 
 use crate::store::file::error::Result;
 use crate::store::write::outputs;
-use crate::store::write::same_work::{later_success, task};
+use crate::store::write::same_work::later_success;
 use crate::text::{last_said, safe_line};
 
 /// The jobs `j` that have expired at `?1`, and that nobody has recorded as dead yet: the condition along the index `jobs_expiring`.
@@ -28,11 +28,6 @@ pub fn select(columns: impl Fn(&str) -> String, joins: &str, wanted: &str) -> St
     // Its index is in this order.
     let unrecorded = select("jobs_expiring", HAS_EXPIRED, "j.expires_at", EXPIRED_AT);
     format!("{recorded} UNION ALL {unrecorded} ORDER BY time DESC, id DESC")
-}
-
-/// The columns `task` (see `same_work`) and `has_recovered`, of a job `j` that died at this time.
-pub fn work_columns(died_at: &str) -> String {
-    format!("{} AS task, {} AS has_recovered", task("j"), has_recovered(died_at))
 }
 
 /// Whether a later run of the job `j`, which died at this time, succeeded.

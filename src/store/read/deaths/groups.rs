@@ -10,12 +10,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::dead_job::{DIED_AT, EXPIRED_AT, HAS_EXPIRED, has_recovered, work_columns};
+use super::dead_job::{DIED_AT, EXPIRED_AT, HAS_EXPIRED, has_recovered};
 use crate::model::{Attention, EXPIRED};
 use crate::store::file::error::Result;
 use crate::store::file::row::{all, maybe, one};
 use crate::store::read::filter::{Conditions, Filter};
 use crate::store::read::problem::Count;
+use crate::store::write::same_work;
 use crate::text::Timestamp;
 
 /// At most this number of jobs of a group is read.
@@ -51,6 +52,7 @@ pub struct DeadJob {
     pub label: Option<String>,
     /// None if no other job does the same.
     pub task: Option<i64>,
+    definition_id: i64,
     /// Definition and arguments of a job that has neither a label nor a hash.
     own_work: Option<(i64, Option<Vec<u8>>)>,
     has_recovered: bool,
@@ -127,6 +129,7 @@ pub fn read(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<DeadGrou
         group.add(vec![job]);
     }
     let named = |((name, error_code), group)| DiedAlike { name, error_code, ..group };
+    forget_alerts(tx, groups.values_mut().chain([&mut others]))?;
     let mut groups: Vec<DiedAlike> = groups.into_iter().map(named).collect();
     for group in groups.iter_mut().chain([&mut others]) {
         group.dead.sort();
@@ -137,6 +140,17 @@ pub fn read(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<DeadGrou
     }
     groups.sort_by_key(|group| Reverse(group.dead.jobs.first().map(|job| job.died_at)));
     Ok(DeadGroups { groups, others, has_more_expired })
+}
+
+/// Leaves alerts without a task: none of them does the work of another.
+fn forget_alerts<'g>(tx: &Connection, groups: impl Iterator<Item = &'g mut DiedAlike>) -> Result<()> {
+    let jobs = groups.flat_map(|group| group.dead.jobs.iter_mut().chain(&mut group.recovered.jobs));
+    let jobs: Vec<&mut DeadJob> = jobs.filter(|job| job.task.is_some()).collect();
+    let alerts = same_work::alerts(tx, &jobs.iter().map(|job| job.definition_id).collect())?;
+    for job in jobs {
+        job.task = job.task.filter(|_| !alerts.contains(&job.definition_id));
+    }
+    Ok(())
 }
 
 struct DeadReader<'a> {
@@ -270,23 +284,26 @@ impl DeadReader<'_> {
 /// The columns that [`DeadJob::read`] takes, of a job `j` that died at this time. Those of its own work are not in the index.
 fn columns(died_at: &str) -> String {
     format!(
-        "j.id, {died_at} AS died_at, j.label,
-         iif(j.label IS NULL AND j.task_hash IS NULL, j.definition_id, NULL) AS own_definition,
+        "j.id, {died_at} AS died_at, j.label, j.task_hash, j.definition_id,
          iif(j.label IS NULL AND j.task_hash IS NULL, j.args_nul, NULL) AS own_args,
-         {}",
-        work_columns(died_at)
+         {} AS has_recovered",
+        has_recovered(died_at)
     )
 }
 
 impl DeadJob {
     fn read(row: &Row<'_>) -> Result<Self> {
-        let own_definition: Option<i64> = row.get("own_definition")?;
+        let (label, task): (Option<String>, Option<i64>) = (row.get("label")?, row.get("task_hash")?);
+        let definition_id = row.get("definition_id")?;
+        let has_own_work = label.is_none() && task.is_none();
+        let own_args = row.get("own_args")?;
         Ok(Self {
             died_at: row.get("died_at")?,
             id: row.get("id")?,
-            label: row.get("label")?,
-            task: row.get("task")?,
-            own_work: own_definition.zip(Some(row.get("own_args")?)),
+            label,
+            task,
+            definition_id,
+            own_work: has_own_work.then_some((definition_id, own_args)),
             has_recovered: row.get("has_recovered")?,
         })
     }

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::dead_job::{IS_WAITED_FOR, LAST_RUN, LAST_WORDS, last_words, select, work_columns};
+use super::dead_job::{IS_WAITED_FOR, LAST_RUN, LAST_WORDS, has_recovered, last_words, select};
 use crate::model::DeadReason;
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::each;
 use crate::store::read::filter::Filter;
 use crate::store::write::definition;
+use crate::store::write::same_work::task;
 use crate::text::Timestamp;
 
 /// How many ids a row keeps; few enough to name them all in a suggested command.
@@ -81,8 +82,9 @@ impl Store {
             format!(
                 ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, {LAST_WORDS},
                    coalesce(j.dead_reason, 'expired') AS dead_reason, j.label, j.args_nul, j.needs_version, d.definition,
-                   o.job_id IS NOT NULL AS has_output, {IS_WAITED_FOR} AS is_waited_for, {}",
-                work_columns(died_at)
+                   o.job_id IS NOT NULL AS has_output, {IS_WAITED_FOR} AS is_waited_for, {} AS task, {} AS has_recovered",
+                task("j"),
+                has_recovered(died_at)
             )
         };
         let joins = format!("JOIN job_definitions AS d ON d.id = j.definition_id {LAST_RUN}");
