@@ -125,6 +125,12 @@ fn is_foreign(link: &Metadata, folder: &Metadata) -> bool {
     folder.mode() & SHARED == SHARED && link.uid() != geteuid().as_raw() && !is_owners
 }
 
+/// Whether there is nothing at this path, as far as the caller can tell.
+pub fn is_gone(path: &Path) -> bool {
+    let gone = [ErrorKind::NotFound, ErrorKind::NotADirectory];
+    fs::symlink_metadata(path).is_err_and(|error| gone.contains(&error.kind()))
+}
+
 /// Whether this very file is where something is mounted, as after `docker run -v FILE:FILE`. The path has no links.
 pub fn is_mount(path: &Path) -> bool {
     match statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty()) {

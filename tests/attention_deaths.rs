@@ -282,8 +282,8 @@ fn copies(sandbox: &Sandbox, jobs: u32, state: &str, later: u32) {
     sandbox.sql().run(&format!(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {jobs})
          INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, attempts, error_code,
-             dead_reason, label, task_hash)
-         SELECT definition_id, name, queue, 0, '{state}', run_at, run_at, changed_at + {later}, 1, {code}, {reason}, 'l' || i, i
+             dead_reason, label, task_hash, job_file)
+         SELECT definition_id, name, queue, 0, '{state}', run_at, run_at, changed_at + {later}, 1, {code}, {reason}, 'l' || i, i, job_file
          FROM jobs, n WHERE id = 1"
     ));
 }

@@ -6,7 +6,7 @@ use crate::support::{Sandbox, Value, json};
 
 const JOB: &str = "id name label queue state phase dead_reason error_code priority attempts budget_used max_attempts retryable \
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
-    cancel_requested_at result worker_id after after_any waits_for scheduled_for resolved_at resolution replaced_by history";
+    cancel_requested_at result worker_id after after_any waits_for scheduled_for resolved_at resolution replaced_by file history";
 
 const ATTEMPT: &str = "job_id name number outcome error_code exit_code signal message started_at finished_at duration_ms cpu_ms max_rss_bytes \
     will_retry decision counted nominal_delay_ms delay_ms next_retry_at worker_id leaked stdout stderr \
@@ -83,7 +83,7 @@ fn the_fields_of_the_overview() {
     assert_only_fields(&empty, FIELDS);
     sandbox.add("--queue none -- true");
     let attention = sandbox.run("inspect --json").ok().json()["attention"][0].clone();
-    assert_only_fields(&attention, "kind alarm message command jobs");
+    assert_only_fields(&attention, "kind alarm message command jobs file");
 }
 
 #[test]

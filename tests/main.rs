@@ -83,6 +83,7 @@ mod suggestions;
 mod systemd;
 mod terminal;
 mod timeouts;
+mod two_projects;
 mod unique_keys;
 mod untrusted_database;
 mod untrusted_job_file;

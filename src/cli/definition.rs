@@ -1,11 +1,13 @@
 //! Compares the definition that a job was enqueued with with the present job file.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
 use super::args::Global;
 use super::locate;
+use super::own_file::OwnFiles;
 use crate::jobfile::JobFile;
 use crate::model::{JobDefinition, JobState};
 use crate::place::runner;
@@ -13,22 +15,26 @@ use crate::store::JobRow;
 use crate::text::counted;
 use crate::view::terminal::warn;
 
+/// Jobs of a name, and the keys in which their definitions differ from that of the file.
+type Stale<'a> = (Vec<&'a JobRow>, Vec<String>);
+
 /// Warns about jobs that are about to run with another definition than that of the job file, and says how to get
 /// the present one. Silent if the job file cannot be read.
 pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a JobRow>, dry_run: bool) {
     /// More jobs are named by their common name.
     const MAX_IDS: usize = 10;
-    let Some(present) = CurrentJobFile::read(global) else { return };
-    let mut of_name: BTreeMap<&str, (Vec<&JobRow>, Vec<String>)> = BTreeMap::new();
+    let files = OwnFiles::new(global);
+    let mut of_name: BTreeMap<(PathBuf, &str), Stale<'_>> = BTreeMap::new();
     for job in jobs {
-        let keys = present.differing_keys(job);
+        let Some(file) = files.of(job) else { continue };
+        let keys = differing_keys(&file, job);
         if !keys.is_empty() {
-            let (stale, all) = of_name.entry(&job.definition.name).or_default();
+            let (stale, all) = of_name.entry((file.path.clone(), &job.definition.name)).or_default();
             stale.push(job);
             all.extend(keys);
         }
     }
-    for (name, (stale, mut keys)) in of_name {
+    for ((path, name), (stale, mut keys)) in of_name {
         keys.sort_unstable();
         keys.dedup();
         let subject = match stale.as_slice() {
@@ -43,31 +49,18 @@ pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a Job
         let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
         let which = if ids.len() > MAX_IDS { format!("{all} {name}") } else { ids.join(" ") };
         let take = runner(verb, format_args!("{which} --redefine"));
-        let (keys, path) = (keys.join(", "), locate::display(&present.file.path));
+        let (keys, path) = (keys.join(", "), locate::display(&path));
         warn(&format!("{subject}; {name} in {path} differs ({keys}); to take the present one: {take}"));
     }
 }
 
-/// The job file as it is now, to compare the definitions of jobs with.
-pub struct CurrentJobFile {
-    file: JobFile,
-}
-
-impl CurrentJobFile {
-    /// None if the job file cannot be read.
-    pub fn read(global: &Global) -> Option<Self> {
-        let file = locate::job_file(global).ok()?;
-        Some(Self { file })
-    }
-
-    /// The keys in which the definition of a job that may run again differs from that of the file.
-    pub fn differing_keys(&self, job: &JobRow) -> Vec<String> {
-        match self.file.job(&job.definition.name) {
-            Some(declared) if !job.definition.ad_hoc && may_run_again(job) => {
-                differences(&job.definition, &declared.definition)
-            }
-            _ => Vec::new(),
+/// The keys in which the definition of a job that may run again differs from that of its file.
+pub fn differing_keys(file: &JobFile, job: &JobRow) -> Vec<String> {
+    match file.job(&job.definition.name) {
+        Some(declared) if !job.definition.ad_hoc && may_run_again(job) => {
+            differences(&job.definition, &declared.definition)
         }
+        _ => Vec::new(),
     }
 }
 

@@ -176,6 +176,10 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             let inspect = runner("inspect", holder);
             (ExitStatus::LATER, format!("{inspect} shows it; --on-conflict skip takes it as it is").into())
         }
+        StoreError::KeyOfNamesake { holder, .. } => {
+            let inspect = runner("inspect", holder);
+            (ExitStatus::LATER, format!("{inspect} shows it; give one of the two another unique_key").into())
+        }
         StoreError::KeyOfOtherWork { first, .. } => {
             let inspect = runner("inspect", first);
             (ExitStatus::DATA, format!("{inspect} shows it; give other work a key of its own").into())

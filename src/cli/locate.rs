@@ -15,7 +15,9 @@ use crate::jobfile::{self, Declared, JobFile, JobFileError};
 use crate::model::{JobState, check_name};
 use crate::paths;
 use crate::place::{Place, runner};
-use crate::store::{self, Filter, FilterColumn, JobRow, StateFilter, Store, StoreError, StoreFile};
+use crate::store::{
+    self, Filter, FilterColumn, JobFilePath, JobRow, StateFilter, Store, StoreError, StoreFile,
+};
 use crate::text::{Timestamp, near_names, safe_line, shell_word};
 use crate::view::terminal::warn;
 use crate::worker;
@@ -412,6 +414,29 @@ pub fn place_of(path: &Path) -> Place {
 
 pub fn job_file(global: &Global) -> Result<JobFile> {
     Ok(JobFile::read(&job_file_path(global)?)?)
+}
+
+/// The path by which the database knows the file. Links are resolved, so that a link to the file counts as the same
+/// file.
+pub fn canonical(path: &Path) -> Result<String> {
+    let path = fs::canonicalize(path).with_context(|| format!("could not find {}", path.display()))?;
+    Ok(path.to_string_lossy().into_owned())
+}
+
+/// The job file as the caller came to it.
+pub fn path_of(file: &JobFile) -> Result<JobFilePath> {
+    let named = behind_links(&file.path).unwrap_or_else(|| file.path.clone());
+    Ok(JobFilePath { path: canonical(&file.path)?, named: named.to_string_lossy().into_owned() })
+}
+
+/// The path of a file in the folder of the caller or above it, with the links by which the caller's shell came there. None if `$PWD`
+/// does not tell, or the file is elsewhere.
+fn behind_links(path: &Path) -> Option<PathBuf> {
+    let shell = PathBuf::from(std::env::var_os("PWD")?);
+    let below = current_dir().ok()?.strip_prefix(path.parent()?).ok()?.components().count();
+    let named = shell.ancestors().nth(below)?.join(path.file_name()?);
+    let is_same = named.is_absolute() && fs::canonicalize(&named).ok()? == fs::canonicalize(path).ok()?;
+    is_same.then_some(named)
 }
 
 /// The job that the job file declares under this name.

@@ -13,6 +13,7 @@ mod locate;
 mod main;
 mod named_file;
 mod options;
+mod own_file;
 mod plan;
 mod scheduled_runs;
 mod typed_time;

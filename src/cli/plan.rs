@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -16,8 +17,8 @@ use super::values::JobRef;
 use crate::jobfile::JobFile;
 use crate::model::{Bytes, Command, DependencyKind, JobDefinition, JobLayer, MAX_ARG_STRLEN, check_name};
 use crate::place::runner;
-use crate::store::{Dependency, Due, JobRow, NewJob, Store};
-use crate::text::{Timestamp, shell_word};
+use crate::store::{self, Dependency, Due, JobFilePath, JobRow, NewJob, RegisteredFile, Store};
+use crate::text::{Timestamp, safe_line, shell_word};
 
 /// Builds jobs from layers of options. The first layer wins: a batch line comes before the command line.
 pub struct Planner<'a> {
@@ -26,7 +27,7 @@ pub struct Planner<'a> {
     verb: &'static str,
     now: Timestamp,
     /// Read only when a job needs it, because ad hoc jobs work without a job file.
-    file: OnceCell<JobFile>,
+    file: OnceCell<Rc<JobFile>>,
     /// Opened only when a job depends on another one by its name; none if there is no database yet.
     store: OnceCell<Option<Store>>,
 }
@@ -42,7 +43,12 @@ impl<'a> Planner<'a> {
             return Ok(file);
         }
         let file = locate::job_file(self.global)?;
-        Ok(self.file.get_or_init(|| file))
+        Ok(self.file.get_or_init(|| Rc::new(file)))
+    }
+
+    /// The same with this job file.
+    pub fn of_file(global: &'a Global, verb: &'static str, now: Timestamp, file: Rc<JobFile>) -> Self {
+        Self { file: OnceCell::from(file), ..Self::new(global, verb, now) }
     }
 
     /// The definition of a job: a declared or an ad hoc one, with the options laid over it.
@@ -108,6 +114,9 @@ impl<'a> Planner<'a> {
         options: &[&JobOptions],
     ) -> Result<usize> {
         let job = self.job(definition, options)?;
+        if !job.definition.ad_hoc && plan.file.is_none() {
+            plan.file = Some(locate::path_of(self.file()?)?);
+        }
         let no_deps = options.iter().any(|layer| layer.no_deps);
         let declared = if job.definition.ad_hoc { None } else { self.file()?.job(&job.definition.name) };
         let Some(declared) = declared.filter(|_| !no_deps) else {
@@ -160,7 +169,7 @@ impl<'a> Planner<'a> {
         definition.unique_key = definition.unique_key.or_else(|| old.definition.unique_key.clone());
         definition.keep_alert_variables(&old.definition);
         let new = self.job(Arc::new(definition), &[&options])?;
-        Ok(Some(NewJob { scheduled: old.scheduled, due: Due::At(self.now), ..new }))
+        Ok(Some(NewJob { scheduled: old.scheduled, due: Due::At(self.now), job_file: old.job_file, ..new }))
     }
 
     /// A [`Planner::replacement`] for a pending job. It keeps the place of the old one: its due time, queue and priority, and the
@@ -226,12 +235,30 @@ pub struct Plan {
     source: String,
     /// The line of a batch that names the job, by the index of the job.
     pub lines: HashMap<usize, usize>,
+    /// The file that declares its jobs; none if all are ad hoc.
+    file: Option<JobFilePath>,
 }
 
 impl Plan {
     /// A plan whose jobs come from lines.
     pub fn of_batch(source: &str) -> Self {
         Self { source: source.to_owned(), ..Self::default() }
+    }
+
+    /// Tells the database which file declares the jobs. Gives what is to be said if that has taken the place of another one.
+    pub fn register(&mut self, store: &mut Store) -> store::Result<Option<String>> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let declared = |job: &&NewJob| !job.definition.ad_hoc;
+        let names: Vec<&str> =
+            self.jobs.iter().filter(declared).map(|job| job.definition.name.as_str()).collect();
+        let RegisteredFile { id, moved_from } = store.register_job_file(file, &names)?;
+        let moved = moved_from.map(|former| {
+            format!("the jobs of {} are those of {} now", safe_line(&former), safe_line(&file.path))
+        });
+        for job in self.jobs.iter_mut().filter(|job| !job.definition.ad_hoc) {
+            job.job_file = Some(id);
+        }
+        Ok(moved)
     }
 
     /// What an error of this job begins with: its line if a batch names it, else nothing.

@@ -31,7 +31,7 @@ pub fn locate(
     env: &dyn Fn(&str) -> Option<OsString>,
     current_dir: &Path,
 ) -> Result<PathBuf, JobFileError> {
-    let env = |name| env(name).filter(|value| !value.is_empty());
+    let env = |name: &str| env(name).filter(|value| !value.is_empty());
     if let Some(named) = explicit.map(PathBuf::from).or_else(|| env("RUNNER_FILE").map(PathBuf::from)) {
         return Ok(current_dir.join(named));
     }
@@ -44,11 +44,13 @@ pub fn locate(
     let Some(path) = upwards.chain(user_file.clone()).find(|candidate| candidate.is_file()) else {
         return Err(JobFileError::Nowhere { start_dir: current_dir.to_owned(), user_file });
     };
+    check_found(&path, &env).map(|()| path)
+}
+
+/// Whether a file that the caller did not name may be used: it was found by walking, or a database names it.
+pub fn check_found(path: &Path, env: &dyn Fn(&str) -> Option<OsString>) -> Result<(), JobFileError> {
     let caller = Caller::new(env("SUDO_UID").as_deref().and_then(OsStr::to_str));
-    match caller.check(&path) {
-        Ok(()) => Ok(path),
-        Err(why) => Err(JobFileError::Untrusted { path, why }),
-    }
+    caller.check(path).map_err(|why| JobFileError::Untrusted { path: path.to_owned(), why })
 }
 
 /// The users whose files the caller trusts beside those of root.

@@ -44,7 +44,7 @@ mod unknown;
 pub use self::diagnostics::{InvalidFile, JobFileError, PlacedMistake};
 pub use self::file::JobFile;
 pub use self::job_table::Declared;
-pub use self::locate::{FILE_NAME, locate};
+pub use self::locate::{FILE_NAME, check_found, locate};
 
 /// The small job file that `runner init` writes.
 pub const STARTER: &str = include_str!("starter.toml");

@@ -53,6 +53,8 @@ pub struct Attention {
     pub command: Option<String>,
     /// The ids of at most [`Attention::MAX_JOBS`] jobs that this is about.
     pub jobs: Vec<i64>,
+    /// The job file that declares them; none if it is not one, or not known.
+    pub file: Option<String>,
     /// The page groups the entries by this. JSON does not have it.
     #[serde(skip)]
     pub subject: Option<AttentionSubject>,

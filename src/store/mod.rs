@@ -47,6 +47,7 @@ pub use write::enqueue::Enqueued;
 pub use write::far_times::{Far, FarTime};
 pub use write::finish::EndedAttempt;
 pub use write::insert::{Dependency, Due, Firing, NewJob, OnConflict};
+pub use write::job_files::{JobFilePath, RegisteredFile};
 pub use write::limits::{BlockReason, LimitChange};
 pub use write::outputs::LiveOutput;
 pub use write::prune::{Kept, PruneFilter};

@@ -55,6 +55,7 @@ pub fn job_json(job: &JobRow) -> Value {
         "resolved_at": job.resolved_at.map(rfc3339),
         "resolution": job.resolution,
         "replaced_by": job.replaced_by,
+        "file": job.file,
         "history": null,
     })
 }

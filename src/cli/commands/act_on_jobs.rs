@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::cli::args::{ChangeArgs, Global, ResolveArgs, RetryArgs, Selection, Unfinished};
 use crate::cli::definition::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
+use crate::cli::own_file::OwnFiles;
 use crate::cli::plan::Planner;
 use crate::cli::values::JobRef;
 use crate::cli::workers::worker_statuses;
@@ -79,8 +80,7 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
     let selected = Selected::read(global, &store, &args.which, Named::Dead, false)?;
     let selected = Selected { latest: args.latest, ..selected };
     if args.how.redefine {
-        let planner = Planner::new(global, "enqueue", clock::now());
-        let jobs = &replacements(&selected.jobs, |old| planner.replacement(old))?;
+        let jobs = &replacements(global, &selected.jobs, clock::now(), Planner::replacement)?;
         return selected.run(&mut store, Act::ReplaceEnded { jobs, force }, args.dry_run, out);
     }
     let act = Act::Retry { force };
@@ -111,8 +111,7 @@ pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<Ex
     };
     let now = clock::now();
     if what.redefine {
-        let planner = Planner::new(global, "enqueue", now);
-        let jobs = &replacements(&selected.jobs, |old| planner.replacement_in_place(old))?;
+        let jobs = &replacements(global, &selected.jobs, now, Planner::replacement_in_place)?;
         return selected.run(&mut store, Act::ReplacePending { jobs }, *dry_run, out);
     }
     let change = JobChange { due: what.due(now), priority: what.priority, queue: what.to_queue.clone() };
@@ -127,13 +126,32 @@ pub fn resolve(global: &Global, args: &ResolveArgs, out: &mut Output) -> Result<
     selected.run(&mut store, act, false, out)
 }
 
-/// The jobs that are to replace these, by the id of the old job.
-fn replacements(
+/// The jobs that are to replace these, by the id of the old job, each of the definition in its own job file. Where that cannot be
+/// used, that is said, and the jobs have none.
+fn replacements<'g>(
+    global: &'g Global,
     jobs: &BTreeMap<i64, JobRow>,
-    replacement: impl Fn(&JobRow) -> Result<Option<NewJob>>,
+    now: Timestamp,
+    replacement: impl Fn(&Planner<'g>, &JobRow) -> Result<Option<NewJob>>,
 ) -> Result<BTreeMap<i64, NewJob>> {
-    let replacement = |old: &JobRow| Ok(replacement(old)?.map(|new| (old.id, new)));
-    jobs.values().map(replacement).filter_map(Result::transpose).collect()
+    let files = OwnFiles::new(global);
+    let mut new = BTreeMap::new();
+    for old in jobs.values().filter(|old| !old.definition.ad_hoc) {
+        let Some(file) = files.of(old) else { continue };
+        let planner = Planner::of_file(global, "enqueue", now, file);
+        new.extend(replacement(&planner, old)?.map(|job| (old.id, job)));
+    }
+    for error in files.into_errors()? {
+        // Mistakes are to be mended first, unless there is other work to do.
+        if new.is_empty() && !error.mistakes.is_empty() {
+            bail!(error);
+        }
+        warn(&error.message);
+        if let Some(hint) = error.hint {
+            warn(&hint);
+        }
+    }
+    Ok(new)
 }
 
 /// The result of an act on a job, and that job after the act, or the job that has replaced it.

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -17,6 +16,7 @@ use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Command, JobDefinition, ScheduleText};
+use crate::paths;
 use crate::place::Place;
 use crate::process::{boot_id, obstacles};
 use crate::store::{
@@ -37,7 +37,7 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
         let file = locate::named_job_file(global, args.path.as_deref())?;
         note_unreached(&file, None, out);
         scheduled_runs::note_unlimited_ages(&file, None, out);
-        (canonical(&file.path)?, schedules(&file, clock::now())?, file.queues)
+        (locate::canonical(&file.path)?, schedules(&file, clock::now())?, file.queues)
     };
     for schedule in &wanted {
         for link in schedule.chain.links() {
@@ -50,7 +50,8 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
     );
     let apply = |store: &mut Store| -> Result<_> {
         let others = store.applied_files()?.into_iter();
-        let take_over: Vec<_> = others.filter(|other| args.take_over || is_gone(other)).collect();
+        let take_over: Vec<_> =
+            others.filter(|other| args.take_over || paths::is_gone(Path::new(other))).collect();
         let declared = Declarations {
             file: &path,
             schedules: &wanted,
@@ -87,7 +88,7 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
     }
     out.flush()?;
     for (Applied { name, .. }, owner) in applied.iter().filter_map(|it| Some((it, it.taken_from.as_ref()?))) {
-        if is_gone(owner) {
+        if paths::is_gone(Path::new(owner)) {
             warn(&format!("{name} was applied from {owner}, which is gone: it is taken over"));
         }
     }
@@ -168,17 +169,6 @@ fn warn_of_nothing(path: &str, others: &[String]) {
         others => format!("; something is applied from {}", others.join(", ")),
     };
     warn(&format!("nothing is applied from {path}{known}"));
-}
-
-fn is_gone(path: &str) -> bool {
-    fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
-}
-
-/// The path by which the database knows the file. Links are resolved, so that a link to the file counts as the same
-/// file.
-pub fn canonical(path: &Path) -> Result<String> {
-    let path = fs::canonicalize(path).with_context(|| format!("could not find {}", path.display()))?;
-    Ok(path.to_string_lossy().into_owned())
 }
 
 /// The schedules that a job file declares, with their zones. It is a mistake of the file if one needs a `timezone`, because the

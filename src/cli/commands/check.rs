@@ -132,7 +132,7 @@ fn check_jobs(global: &Global, checked: &Checked, out: &mut Output) -> Result<Ex
         let store = locate::open_if_there(global).ok().flatten();
         let mut applied = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
         // A pipe has no path by which the database could know it.
-        let path = apply::canonical(&file.path).ok();
+        let path = locate::canonical(&file.path).ok();
         applied.retain(|row| Some(&row.file) == path.as_ref() && checked.is_shown(row.name()));
         show(out, checked, &Schedules { declared, applied: &applied, now });
         if let (Some(store), Some(path)) = (store, path)

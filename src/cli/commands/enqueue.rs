@@ -30,12 +30,13 @@ use crate::view::text::definition::command_line;
 const MAX_NAMED: usize = 5;
 
 pub fn run(global: &Global, args: &EnqueueArgs, out: &mut Output) -> Result<ExitStatus> {
-    let plan = plan(global, "enqueue", args)?;
+    let mut plan = plan(global, "enqueue", args)?;
     if args.dry_run {
-        return rehearse(global, &plan, out);
+        return rehearse(global, &mut plan, out);
     }
-    let jobs = &plan.jobs;
     let mut store = locate::open_or_create(global)?;
+    tell_move(plan.register(&mut store)?, global.quiet);
+    let jobs = &plan.jobs;
     let mut bar = Bar::new(global.quiet, "{pos} of {len} written");
     let mut on_progress = |done| bar.set(done as u64, jobs.len() as u64);
     let enqueued = store.enqueue(jobs, &mut on_progress);
@@ -62,6 +63,13 @@ pub fn run(global: &Global, args: &EnqueueArgs, out: &mut Output) -> Result<Exit
     Ok(ExitStatus::SUCCESS)
 }
 
+/// Says that the job file has taken the place of another one.
+pub fn tell_move(moved: Option<String>, quiet: bool) {
+    if let Some(moved) = moved.filter(|_| !quiet) {
+        warn(&moved);
+    }
+}
+
 /// Says that nothing starts the new jobs, because who types a command expects it to run.
 fn note_no_worker(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     let workers = worker_statuses(store)?;
@@ -79,6 +87,7 @@ fn note_no_worker(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Resu
 /// whole call was rolled back and no job has that id.
 pub fn failure(store: &Store, plan: &Plan, error: StoreError) -> anyhow::Error {
     let (StoreError::KeyHeld { holder: owner, index, .. }
+    | StoreError::KeyOfNamesake { holder: owner, index, .. }
     | StoreError::KeyOfOtherWork { first: owner, index, .. }
     | StoreError::NoDependency { id: owner, index }) = &error
     else {
@@ -390,16 +399,17 @@ fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
 }
 
 /// Enqueues the jobs in a transaction that is rolled back, and shows those that would be new.
-pub fn rehearse(global: &Global, plan: &Plan, out: &mut Output) -> Result<ExitStatus> {
-    let jobs = &plan.jobs;
+pub fn rehearse(global: &Global, plan: &mut Plan, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_rehearse(global)?;
     let planned = store.rehearse(|store| {
-        let enqueued = store.enqueue(jobs, &mut |_| {})?;
+        plan.register(store)?;
+        let enqueued = store.enqueue(&plan.jobs, &mut |_| {})?;
         let rows = enqueued.iter().filter(|job| job.created).map(|job| store.job(job.id, clock::now()));
         let rows = rows.collect::<store::Result<Vec<_>>>()?;
         Ok((enqueued, rows.into_iter().flatten().collect::<Vec<_>>()))
     })?;
     let (enqueued, rows) = planned.map_err(|error| failure(&store, plan, error))?;
+    let jobs = &plan.jobs;
     if out.quiet {
         return Ok(ExitStatus::SUCCESS);
     }

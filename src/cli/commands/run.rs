@@ -38,9 +38,9 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
                 .hint(format!("{} takes them, for a worker", runner("enqueue", "")))
         );
     }
-    let plan = enqueue::plan_of_run(global, args)?;
+    let mut plan = enqueue::plan_of_run(global, args)?;
     if args.dry_run {
-        return enqueue::rehearse(global, &plan, out);
+        return enqueue::rehearse(global, &mut plan, out);
     }
     let store = locate::open_or_create(global)?;
     store.check_path()?;
@@ -176,6 +176,7 @@ impl Task {
         let would_start = |queue: &str| workers.iter().any(|worker| worker.takes_from(queue));
         let is_dead =
             |id| workers.iter().any(|worker| worker.row.id == id && worker.liveness == Liveness::Dead);
+        enqueue::tell_move(self.plan.register(store)?, self.quiet);
         for job in &mut self.plan.jobs {
             job.run_worker_id = Some(worker);
         }

@@ -96,6 +96,19 @@ pub enum StoreError {
         /// Which of the jobs to be enqueued, from 0.
         index: usize,
     },
+    /// A job of the same name from another job file holds the unique key of a job to be enqueued.
+    #[error(
+        "the unique key {key:?} is held by job {holder}, which has the same name and is of another job file, {file}"
+    )]
+    KeyOfNamesake {
+        key: String,
+        /// The job that holds the key.
+        holder: i64,
+        /// The file of that job.
+        file: String,
+        /// Which of the jobs to be enqueued, from 0.
+        index: usize,
+    },
     /// The idempotency key of a job to be enqueued belongs to a job that does other work.
     #[error("the idempotency key {key:?} belongs to job {first}, which does other work ({difference})")]
     KeyOfOtherWork {
@@ -156,6 +169,7 @@ impl StoreError {
             Self::Busy
                 | Self::Full(_)
                 | Self::KeyHeld { .. }
+                | Self::KeyOfNamesake { .. }
                 | Self::KeyOfOtherWork { .. }
                 | Self::NoDependency { .. }
                 | Self::AppliedElsewhere { .. }

@@ -84,6 +84,9 @@ pub struct JobRow {
     pub waits_for: Vec<UnmetDependency>,
     /// Older workers leave it alone.
     pub needs_version: Version,
+    /// The row of the job file that declares it, and the path of that; none of an ad hoc job, and where it is not known.
+    pub job_file: Option<i64>,
+    pub file: Option<String>,
     /// The row id of the `run` that keeps the job for itself, unless that is dead and recovered. Lists do not read this.
     pub run_worker_id: Option<i64>,
 }
@@ -202,7 +205,8 @@ fn dead_by_time(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) 
 
 /// The columns that [`JobRow::read`] takes, of [`TABLES`].
 const COLUMNS: &str =
-    "j.id, j.state, d.definition, j.needs_version, j.queue, j.priority, j.unique_key, j.args_nul, j.idempotency_key, j.label, j.task_hash,
+    "j.id, j.state, d.definition, j.needs_version, j.queue, j.priority, j.unique_key, j.args_nul, j.idempotency_key, j.label, j.task_hash, j.job_file,
+    (SELECT path FROM job_files AS f WHERE f.id = j.job_file) AS file,
     j.enqueued_at, j.run_at, j.expires_at, j.changed_at, j.started_at, j.attempts, j.attempts_used, w.name AS worker_name,
     j.cancel_requested_at, j.error_code, j.dead_reason, j.result,
     (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_error_code,
@@ -287,6 +291,8 @@ impl JobRow {
                 unmet_dependencies,
                 waits_for: Vec::new(),
                 needs_version: Version(row.get("needs_version")?),
+                job_file,
+                file,
                 run_worker_id: None,
             }
         );

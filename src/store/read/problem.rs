@@ -172,6 +172,10 @@ pub struct DeadLetters {
     pub wanted_label: Option<String>,
     /// All of them are among the jobs of the entry.
     pub are_all_named: bool,
+    /// The job file that declares them; none if it is not known.
+    pub file: Option<String>,
+    /// Dead letters of other job files have the same name, so that no command selects these by it.
+    pub has_several_files: bool,
 }
 
 /// Dead letters that need attention.

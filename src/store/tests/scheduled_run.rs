@@ -71,14 +71,14 @@ fn a_dependency_that_is_due_fires_in_the_same_turn_as_what_is_after_it() {
 }
 
 #[test]
-fn schedules_of_two_files_that_wait_for_each_other_fire_once() {
+fn schedules_of_two_files_with_the_same_names_wait_for_their_own_jobs() {
     let mut scene = Scene::new();
     apply(&mut scene, "/one", &[hourly("a", &["b"]), hourly("b", &[])], 0);
     apply(&mut scene, "/two", &[hourly("b", &["a"])], 0);
     scene.turn(&[], 0, 3_600_000);
-    // One of them is first, and brings the other.
+    // Each brings the job of its own file that it is after.
     let jobs = "SELECT name || ' ' || (scheduled_for || ' ' || unmet_dependencies) FROM jobs ORDER BY id";
-    assert_eq!(scene.column(jobs), ["a 3600000 0", "b 3600000 1", "a 3600000 1"]);
+    assert_eq!(scene.column(jobs), ["a 3600000 0", "b 3600000 1", "b 3600000 0", "a 3600000 1"]);
     let edges = "SELECT job_id || ' after ' || dependency_id FROM dependencies ORDER BY job_id";
-    assert_eq!(scene.column(edges), ["2 after 1", "3 after 2"]);
+    assert_eq!(scene.column(edges), ["2 after 1", "4 after 3"]);
 }

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use super::dependencies::Edge;
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
@@ -14,7 +14,7 @@ use super::{act, definition, dependencies};
 use crate::model::{Bytes, DependencyKind, JobDefinition};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
-use crate::store::file::row::maybe;
+use crate::store::file::row::{maybe, one, value};
 
 /// The result of an enqueue for one [`NewJob`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ fn decide_inclusions(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<Inclusion>> {
             continue;
         }
         if let Some(schedule) = job.own_schedule.filter(|_| job.is_dependency) {
-            let run = scheduled_run::newest(tx, &job.definition.name, schedule)?;
+            let run = scheduled_run::newest(tx, &job.definition.name, job.job_file, schedule)?;
             inclusions[index] = Inclusion::Included(Some(run));
             if matches!(run, ScheduledRun::Counts(_)) {
                 continue;
@@ -168,12 +168,8 @@ fn dependency_edges(tx: &Tx, job: &NewJob, index: usize, ids: &[Option<i64>]) ->
 /// first job stood for it.
 fn job_of_idempotency_key(tx: &Connection, job: &NewJob, index: usize) -> Result<Option<i64>> {
     let Some(key) = &job.idempotency_key else { return Ok(None) };
-    let sql = "SELECT j.id, j.args_nul, j.needs_version, d.definition
-               FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.idempotency_key = ?1";
-    let found = maybe(tx, sql, [key], |row| {
-        let (first, args) = (definition::read(row, "definition")?, definition::args(row)?);
-        Ok((row.get("id")?, difference((&job.definition, &job.args), (&first, &args))))
-    })?;
+    let sql = format!("{EARLIER} WHERE j.idempotency_key = ?1");
+    let found = maybe(tx, &sql, [key], |row| Ok((row.get("id")?, difference(job, &EarlierJob::read(row)?))))?;
     match found {
         Some((first, Some(difference))) => {
             Err(StoreError::KeyOfOtherWork { key: key.clone(), first, difference, index })
@@ -182,20 +178,52 @@ fn job_of_idempotency_key(tx: &Connection, job: &NewJob, index: usize) -> Result
     }
 }
 
-/// What makes this other work than that of the first job. Whatever else the definitions say, the work is the same: a job file
-/// may be edited, and options say how the work is done.
-pub fn difference(
-    wanted: (&JobDefinition, &[Bytes]),
-    first: (&JobDefinition, &[Bytes]),
-) -> Option<&'static str> {
-    let ((definition, args), (first, first_args)) = (wanted, first);
+/// A job that may do the work of one that is to be enqueued.
+pub struct EarlierJob {
+    definition: JobDefinition,
+    args: Vec<Bytes>,
+    label: Option<String>,
+    job_file: Option<i64>,
+}
+
+/// The columns that [`EarlierJob::read`] takes, and the id.
+pub const EARLIER: &str = "SELECT j.id, j.args_nul, j.label, j.job_file, j.needs_version, d.definition
+                           FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id";
+
+impl EarlierJob {
+    pub fn read(row: &Row<'_>) -> Result<Self> {
+        let (definition, args) = (definition::read(row, "definition")?, definition::args(row)?);
+        Ok(Self { definition, args, label: row.get("label")?, job_file: row.get("job_file")? })
+    }
+
+    /// Whether it does the same work as a job that is to be enqueued (see `same_work`).
+    pub fn does_the_work_of(&self, wanted: &NewJob) -> bool {
+        self.label == wanted.label && difference(wanted, self).is_none()
+    }
+
+    /// Whether it has the name of this job and comes from another file.
+    fn is_namesake_of(&self, wanted: &NewJob) -> bool {
+        self.definition.name == wanted.definition.name && is_of_other_file(wanted, self)
+    }
+}
+
+fn is_of_other_file(wanted: &NewJob, first: &EarlierJob) -> bool {
+    wanted.job_file.zip(first.job_file).is_some_and(|(file, of_first)| file != of_first)
+}
+
+/// What makes this other work than that of the first job, but for the label. Whatever else the definitions say, the work is the
+/// same: a job file may be edited, and options say how the work is done.
+fn difference(wanted: &NewJob, first: &EarlierJob) -> Option<&'static str> {
+    let NewJob { definition, args, .. } = wanted;
+    let EarlierJob { definition: of_first, args: first_args, .. } = first;
     let ad_hoc = definition.ad_hoc;
     [
-        (definition.name != first.name, "another name"),
+        (definition.name != of_first.name, "another name"),
+        (is_of_other_file(wanted, first), "another job file"),
         (args != first_args, "other arguments"),
-        (ad_hoc != first.ad_hoc, "one of the two is ad hoc"),
-        (ad_hoc && definition.command != first.command, "another command"),
-        (ad_hoc && definition.cwd != first.cwd, "another directory"),
+        (ad_hoc != of_first.ad_hoc, "one of the two is ad hoc"),
+        (ad_hoc && definition.command != of_first.command, "another command"),
+        (ad_hoc && definition.cwd != of_first.cwd, "another directory"),
     ]
     .into_iter()
     .find_map(|(differs, words)| differs.then_some(words))
@@ -208,6 +236,15 @@ fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
     }
     let Some(key) = &job.definition.unique_key else { return Ok(None) };
     let Some(holder) = expire_and_get_key_owner(tx, key)? else { return Ok(None) };
+    // The time of a schedule is skipped.
+    let sql = format!("{EARLIER} WHERE j.id = ?1");
+    if job.scheduled.is_none()
+        && one(tx, &sql, [holder.id], |row| Ok(EarlierJob::read(row)?.is_namesake_of(job)))?
+    {
+        let sql = "SELECT path FROM job_files WHERE id = (SELECT job_file FROM jobs WHERE id = ?1)";
+        let file = one(tx, sql, [holder.id], value)?;
+        return Err(StoreError::KeyOfNamesake { key: key.clone(), holder: holder.id, file, index });
+    }
     match job.on_conflict {
         OnConflict::Skip => Ok(Some(holder.id)),
         OnConflict::Replace if holder.never_started => {

@@ -88,22 +88,26 @@ fn record(tx: &Tx, condition: &str, values: impl Params) -> Result<Vec<Event>> {
 /// Linux takes for arguments and variables together even where the limit of the stack is low.
 const MAX_TOLD_BYTES: usize = 16 << 10;
 
+/// Definition, error code, reason, attempts, message and job file of a job that died.
+type Death = (JobDefinition, String, String, u32, Option<String>, Option<i64>);
+
 /// Enqueues the alert (`on_dead`) of this job, which has just died. Does nothing if the job has no alert, or if an unfinished job
 /// holds the unique key of the alert.
 pub fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
-    let sql = "SELECT d.definition, j.needs_version, j.error_code, j.dead_reason, j.attempts, a.message
+    let sql =
+        "SELECT d.definition, j.needs_version, j.error_code, j.dead_reason, j.attempts, a.message, j.job_file
                FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
                LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts WHERE j.id = ?1";
-    let (definition, code, reason, attempts, message): (JobDefinition, String, String, u32, Option<String>) =
-        one(tx, sql, [dead], |row| {
-            Ok((
-                definition::read(row, "definition")?,
-                row.get("error_code")?,
-                row.get("dead_reason")?,
-                row.get("attempts")?,
-                row.get("message")?,
-            ))
-        })?;
+    let (definition, code, reason, attempts, message, job_file): Death = one(tx, sql, [dead], |row| {
+        Ok((
+            definition::read(row, "definition")?,
+            row.get("error_code")?,
+            row.get("dead_reason")?,
+            row.get("attempts")?,
+            row.get("message")?,
+            row.get("job_file")?,
+        ))
+    })?;
     let Some(alert) = definition.on_dead else { return Ok(()) };
     let mut alert = *alert;
     if let Some(key) = &alert.unique_key
@@ -131,7 +135,7 @@ pub fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
     }
     let definition = definition::intern(tx, &alert)?;
     let run_worker_id = kept_by_run::keeper(tx, dead)?;
-    let alert = NewJob { run_worker_id, ..NewJob::new(Arc::new(alert)) };
+    let alert = NewJob { run_worker_id, job_file, ..NewJob::new(Arc::new(alert)) };
     insert::insert(tx, &alert, definition, &[])?;
     Ok(())
 }

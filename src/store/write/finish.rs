@@ -99,7 +99,7 @@ pub fn finish(
     };
     let has_succeeded = attempt.next_state == JobState::Succeeded;
     if has_succeeded {
-        schedules::record_success(tx, &held.name, attempt.finished_at)?;
+        schedules::record_success(tx, attempt.job_id, &held.name, attempt.finished_at)?;
     }
     let unblocks = match attempt.next_state {
         JobState::Succeeded => dependencies::succeeded(tx, attempt.job_id)?,

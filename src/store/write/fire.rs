@@ -9,8 +9,8 @@ use rusqlite::params;
 
 use super::enqueue;
 use super::insert::{Dependency, Due, Firing, NewJob};
-use super::limits;
 use super::schedules::{SELECT, StoredSchedule, end_pauses, next_due, read};
+use super::{job_files, limits};
 use crate::model::{Event, Schedule};
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
@@ -143,11 +143,13 @@ fn enqueue_for(
     times: Vec<Timestamp>,
     events: &mut Vec<Event>,
 ) -> Result<()> {
+    let job_file = Some(job_files::id_of(tx, &row.file)?);
     let links = row.chain.dependencies.iter().map(|link| (link, true)).chain([(&row.chain.root, false)]);
     let jobs = links.map(|(link, is_dependency)| NewJob {
         dependencies: link.dependencies().map(|(index, kind)| (Dependency::InCall(index), kind)).collect(),
         is_dependency,
         own_schedule: link.own_schedule,
+        job_file,
         ..NewJob::new(Arc::new(link.definition.clone()))
     });
     let mut jobs: Vec<NewJob> = jobs.collect();

@@ -49,6 +49,8 @@ pub struct NewJob {
     pub own_schedule: Option<OwnSchedule>,
     /// The row id of the `run` that starts it: while that lives, nobody else does.
     pub run_worker_id: Option<i64>,
+    /// The row of the job file that declares it; none of an ad hoc job.
+    pub job_file: Option<i64>,
 }
 
 /// When a job is due.
@@ -113,6 +115,7 @@ impl NewJob {
             is_dependency: false,
             own_schedule: None,
             run_worker_id: None,
+            job_file: None,
         }
     }
 
@@ -137,8 +140,10 @@ impl NewJob {
 const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args_nul, unique_key,
                                                     idempotency_key, enqueued_at, run_at, expires_at, changed_at,
                                                     scheduled_for, scheduled_offset, unmet_dependencies, label,
-                                                    task_hash, needs_version, run_worker_id, due_from, due_delay_ms)
-                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+                                                    task_hash, needs_version, run_worker_id, due_from, due_delay_ms,
+                                                    job_file)
+                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+                              ?20)";
 
 /// Writes a job whose keys nobody holds, with these dependencies, each named once. Gives its id.
 pub fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[Edge]) -> Result<i64> {
@@ -166,6 +171,7 @@ pub fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[Edge]) 
         job.run_worker_id,
         job.due.delay().map(|_| job.due_from(tx.now)),
         job.due.delay(),
+        job.job_file,
     ];
     run(tx, INSERT, values)?;
     let id = tx.last_insert_rowid();

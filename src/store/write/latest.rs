@@ -13,7 +13,10 @@ use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{one, run};
 
-/// The newest dead letter of a task, and what came of it.
+/// The task and the job file of a dead letter. Those whose file is unknown are replayed for none but each other.
+type Work = (i64, Option<i64>);
+
+/// The newest dead letter of a work, and what came of it.
 type Newest = (i64, std::result::Result<Done, Refusal>);
 
 impl Store {
@@ -27,7 +30,7 @@ impl Store {
             let mut ids = ids.to_vec();
             ids.sort_unstable();
             ids.dedup();
-            let mut newest: HashMap<i64, Newest> = HashMap::new();
+            let mut newest: HashMap<Work, Newest> = HashMap::new();
             let mut outcomes = BTreeMap::new();
             for id in ids.into_iter().rev() {
                 outcomes.insert(id, act_on_one(tx, id, act, &mut newest)?);
@@ -42,26 +45,27 @@ fn act_on_one(
     tx: &Tx,
     id: i64,
     act: Act,
-    newest: &mut HashMap<i64, Newest>,
+    newest: &mut HashMap<Work, Newest>,
 ) -> Result<std::result::Result<Done, Refusal>> {
     let Some(state) = expire::expire_and_get_state(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
     let sql = format!(
-        "SELECT {} AS task, j.resolved_at IS NOT NULL AS is_resolved FROM jobs AS j WHERE j.id = ?1",
+        "SELECT {} AS task, j.job_file, j.resolved_at IS NOT NULL AS is_resolved FROM jobs AS j WHERE j.id = ?1",
         task("j")
     );
-    let (task, is_resolved): (Option<i64>, bool) =
-        one(tx, &sql, [id], |row| Ok((row.get("task")?, row.get("is_resolved")?)))?;
+    let (task, job_file, is_resolved): (Option<i64>, Option<i64>, bool) =
+        one(tx, &sql, [id], |row| Ok((row.get("task")?, row.get("job_file")?, row.get("is_resolved")?)))?;
+    let work = task.map(|task| (task, job_file));
     if is_resolved {
         return Ok(Err(Refusal::State(state)));
     }
-    let newer = task.filter(|_| state == JobState::Dead).and_then(|task| newest.get(&task));
+    let newer = work.filter(|_| state == JobState::Dead).and_then(|work| newest.get(&work));
     let Some((newer, outcome)) = newer else {
         let outcome = match state {
             JobState::Dead => act_on(tx, id, act)?,
             other => Err(Refusal::State(other)),
         };
-        if let Some(task) = task {
-            newest.entry(task).or_insert((id, outcome));
+        if let Some(work) = work {
+            newest.entry(work).or_insert((id, outcome));
         }
         return Ok(outcome);
     };

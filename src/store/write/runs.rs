@@ -5,12 +5,12 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::backlog::{Backlog, Blocked, PendingWork, next_expiry};
 use super::claim::{Claim, earlier, start};
-use super::definition::{self, DefinitionCache};
-use super::enqueue::{Enqueued, difference, insert_all};
+use super::definition::DefinitionCache;
+use super::enqueue::{EARLIER, EarlierJob, Enqueued, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{NewJob, OnConflict};
 use super::kept_by_run::{IS_KEPT, is_full, keeper};
@@ -115,12 +115,12 @@ impl Run<'_> {
         for Enqueued { index: of, id, created, .. } in enqueued {
             match (of == index, created) {
                 (true, true) => start = Some(RunStart::Enqueued(id)),
-                (true, false) if self.is_left_to_nobody(id)? => {
+                (true, false) if self.may_take_on(id, &jobs[of])? => {
                     self.take_on(id)?;
                     start = Some(RunStart::TakenOn(id));
                 }
                 (true, false) => start = Some(RunStart::Held(id)),
-                (false, false) if self.is_left_to_nobody(id)? => self.take_on(id)?,
+                (false, false) if self.may_take_on(id, &jobs[of])? => self.take_on(id)?,
                 (false, _) => {}
             }
         }
@@ -129,14 +129,13 @@ impl Run<'_> {
 
     /// The oldest unfinished job of the same work that a dead `run` has left.
     fn left_by_a_dead_run(&self, wanted: &NewJob) -> Result<Option<i64>> {
-        let sql = "SELECT j.id, j.args_nul, j.needs_version, d.definition
-                   FROM jobs AS j INDEXED BY jobs_of_runs JOIN job_definitions AS d ON d.id = j.definition_id
-                   WHERE j.run_worker_id IS NOT NULL AND (j.state = 'pending' OR j.state = 'running')
-                     AND j.name = ?1 AND j.label IS ?2 AND j.needs_version <= ?3 ORDER BY j.id";
-        let values = params![wanted.definition.name, wanted.label, schema::known().version()];
-        let same_work = all(self.tx, sql, values, |row| {
-            let (definition, args) = (definition::read(row, "definition")?, definition::args(row)?);
-            let is_same = difference((&wanted.definition, &wanted.args), (&definition, &args)).is_none();
+        let sql = format!(
+            "{EARLIER} WHERE j.run_worker_id IS NOT NULL AND (j.state = 'pending' OR j.state = 'running')
+                         AND j.name = ?1 AND j.needs_version <= ?2 ORDER BY j.id"
+        );
+        let values = params![wanted.definition.name, schema::known().version()];
+        let same_work = all(self.tx, &sql, values, |row| {
+            let is_same = EarlierJob::read(row)?.does_the_work_of(wanted);
             Ok(is_same.then_some(row.get::<_, i64>("id")?))
         })?;
         for id in same_work.into_iter().flatten() {
@@ -152,7 +151,14 @@ impl Run<'_> {
         let Some(key) = &wanted.definition.unique_key else { return Ok(None) };
         let Some(holder) = expire_and_get_key_owner(self.tx, key)? else { return Ok(None) };
         let is_replaced = wanted.on_conflict == OnConflict::Replace && holder.never_started;
-        Ok((!is_replaced && self.is_left_to_nobody(holder.id)?).then_some(holder.id))
+        Ok((!is_replaced && self.may_take_on(holder.id, wanted)?).then_some(holder.id))
+    }
+
+    /// Whether this job does the work of the new one, and nobody living would start it.
+    fn may_take_on(&self, id: i64, wanted: &NewJob) -> Result<bool> {
+        let sql = format!("{EARLIER} WHERE j.id = ?1");
+        let does_the_work = |row: &Row<'_>| Ok(EarlierJob::read(row)?.does_the_work_of(wanted));
+        Ok(one(self.tx, &sql, [id], does_the_work)? && self.is_left_to_nobody(id)?)
     }
 
     /// Whether this job is unfinished, and nobody living runs it or would start it.

@@ -1,6 +1,8 @@
 //! The run of a dependency that has a schedule of its own. A job that is after it does not run it again: it waits for the newest
 //! run, and only where that is no use, one is enqueued with the job, as if the dependency had no schedule.
 
+use rusqlite::params;
+
 use super::expire::expire_and_get_state;
 use super::same_work::task;
 use super::stuck;
@@ -23,16 +25,19 @@ pub enum ScheduledRun {
     TooOld(i64),
 }
 
-/// Finds the newest job of this name without label and arguments, and says what it is for a job that depends on it. An expiry that
-/// is due is recorded first.
-pub fn newest(tx: &Tx, name: &str, schedule: OwnSchedule) -> Result<ScheduledRun> {
+/// Finds the newest job of this name and job file without label and arguments, and says what it is for a job that depends on it. An
+/// expiry that is due is recorded first.
+pub fn newest(tx: &Tx, name: &str, job_file: Option<i64>, schedule: OwnSchedule) -> Result<ScheduledRun> {
     // Ad hoc jobs and alerts do other work.
     let sql = format!(
         "SELECT j.id FROM jobs AS j INDEXED BY jobs_by_name
-         WHERE j.name = ?1 AND j.label IS NULL AND j.args_nul IS NULL AND {} IS NOT NULL ORDER BY j.id DESC LIMIT 1",
+         WHERE j.name = ?1 AND j.label IS NULL AND j.args_nul IS NULL AND {} IS NOT NULL
+               AND coalesce(j.job_file = ?2, 1) ORDER BY j.id DESC LIMIT 1",
         task("j")
     );
-    let Some(id) = maybe(tx, &sql, [name], value::<i64>)? else { return Ok(ScheduledRun::Missing) };
+    let Some(id) = maybe(tx, &sql, params![name, job_file], value::<i64>)? else {
+        return Ok(ScheduledRun::Missing);
+    };
     let state = expire_and_get_state(tx, id)?;
     Ok(match state {
         Some(JobState::Dead) if stuck::state(tx, id)?.is_some_and(|job| job.retryable) => {

@@ -273,9 +273,12 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Records that a job of this name has succeeded, for the schedule of that name if there is one.
-pub fn record_success(tx: &Connection, name: &str, at: Timestamp) -> Result<()> {
-    run(tx, "UPDATE schedules SET last_success_at = ?2 WHERE name = ?1", params![name, at])?;
+/// Records that this job has succeeded, for the schedule of its name and file if there is one. The file of a job of an older
+/// program is unknown, and may be that one.
+pub fn record_success(tx: &Connection, id: i64, name: &str, at: Timestamp) -> Result<()> {
+    let sql = "UPDATE schedules SET last_success_at = ?2 WHERE name = ?1
+               AND coalesce(file = (SELECT path FROM job_files WHERE id = (SELECT job_file FROM jobs WHERE id = ?3)), 1)";
+    run(tx, sql, params![name, at, id])?;
     Ok(())
 }
 

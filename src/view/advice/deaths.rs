@@ -1,6 +1,6 @@
 //! The words for dead letters, and for the jobs that wait behind them.
 
-use super::words::{Advice, Words, ids, jobs_text};
+use super::words::{Advice, Words, folder_of, ids, jobs_text};
 use crate::model::{Attention, Way};
 use crate::store::problem::{Count, Dead, DeadLetters, RetryObstacle, RootEnd, SameWork, Stuck};
 use crate::text::option;
@@ -21,7 +21,8 @@ impl Advice<'_> {
         };
         let by_filter = format!("--dead {selection}");
         // With these words the command would take those that recovered, too.
-        let is_by_id = letters.are_all_named && (latest.is_empty() || dead.has_recovered && !is_one_run);
+        let is_by_id = letters.has_several_files
+            || letters.are_all_named && (latest.is_empty() || dead.has_recovered && !is_one_run);
         let which = if letters.are_all_named { ids(jobs) } else { by_filter.clone() };
         let resolve = self.runner("resolve", &which);
         let retry = self.runner("retry", &if is_by_id { which } else { format!("{by_filter}{latest}") });
@@ -32,6 +33,11 @@ impl Advice<'_> {
         }
         let logs = || Way::new(self.runner("logs", newest), "shows more");
         let mut ways: Vec<Way> = dead.has_output.then(logs).into_iter().collect();
+        if letters.has_several_files && !letters.are_all_named {
+            let list = self.runner("inspect", format_args!("dead --name {}", letters.name));
+            ways.push(Way::new(list, "lists them beside those of other job files"));
+            return Words { fact, ways, command: None };
+        }
         // By a filter, `retry` takes those along that recovered.
         if dead.has_recovered
             && !is_by_id
@@ -95,12 +101,12 @@ impl Advice<'_> {
         let died = self.died(letters);
         let message =
             if self.is_below_name { died } else { format!("{died}, and {one} has succeeded since") };
-        let which = if letters.are_all_named {
-            ids(jobs)
-        } else {
-            format!("--dead --recovered {}", selection(letters))
+        let which = match letters.are_all_named {
+            true => Some(ids(jobs)),
+            false if letters.has_several_files => None,
+            false => Some(format!("--dead --recovered {}", selection(letters))),
         };
-        (message, Some(self.runner("resolve", &which)))
+        (message, which.map(|which| self.runner("resolve", &which)))
     }
 
     /// `22 jobs of fetch [eu, us, asia and 19 more] died, the last 02:13, EXIT_1`.
@@ -113,6 +119,7 @@ impl Advice<'_> {
         };
         let labels = newest_labels.join(", ");
         let which = if labels.is_empty() { String::new() } else { format!(" [{labels}{more}]") };
+        let which = which + &folder(letters);
         let when = self.when(*last);
         let is_one = *count == (Count { counted: 1, is_more: false });
         // Above this stands the name, and that it is about deaths.
@@ -228,6 +235,15 @@ fn ends_text(ends: &[RootEnd]) -> String {
         Some((last, [])) => (*last).to_owned(),
         Some((last, others)) => format!("{} or {last}", others.join(", ")),
         None => String::new(),
+    }
+}
+
+/// ` in /srv/shop`: the folder of the job file, where others have died of the same name.
+fn folder(letters: &DeadLetters) -> String {
+    match &letters.file {
+        _ if !letters.has_several_files => String::new(),
+        Some(file) => format!(" in {}", folder_of(file)),
+        None => " (folder unknown)".to_owned(),
     }
 }
 

@@ -59,8 +59,9 @@ impl Advice<'_> {
         let message = safe_line(&words.sentence());
         let is_below_name = true;
         let Words { fact, ways, command } = Self { is_below_name, ..*self }.words(&problem, &jobs);
-        let (kind, subject) = (problem.kind(), subject(problem));
-        Attention { kind, alarm, message, command, jobs, subject, fact, ways }
+        let (kind, file) = (problem.kind(), file(&problem));
+        let subject = subject(problem);
+        Attention { kind, alarm, message, command, jobs, file, subject, fact, ways }
     }
 
     #[expect(clippy::too_many_lines, reason = "a table: an arm for each problem")]
@@ -391,6 +392,16 @@ impl Advice<'_> {
                 (format!("{path} cannot be used now; what was applied from it goes on: {what}"), None)
             }
         }
+    }
+}
+
+/// The job file that the entry is about.
+fn file(problem: &Problem) -> Option<String> {
+    match problem {
+        Problem::Dead(Dead { letters, .. }) | Problem::Recovered(letters) => letters.file.clone(),
+        Problem::Stale { file, .. } => Some(file.clone()),
+        Problem::Changed { path, .. } => Some(path.clone()),
+        _ => None,
     }
 }
 

@@ -18,6 +18,8 @@ fn count(counted: u64) -> Count {
 
 fn letters(jobs: u64) -> DeadLetters {
     DeadLetters {
+        file: None,
+        has_several_files: false,
         name: "load".to_owned(),
         error_code: "EXIT_1".to_owned(),
         count: count(jobs),

@@ -6,7 +6,9 @@ use super::status::blocked_expiry_text;
 use crate::place::runner;
 use crate::store::{DeadRow, Filter, JobRow};
 use crate::text::{Timestamp, clock_time, counted, relative_time, shown_line};
-use crate::view::advice::dead_list::{DeadGroupFacts, held_back_line, of_group, recovered_line};
+use crate::view::advice::dead_list::{
+    DeadGroupFacts, held_back_line, labels_and_folder, of_group, recovered_line,
+};
 use crate::view::terminal::{Column, Output, Style, Table, note_left_out};
 
 /// Draws the groups. Each shows at most `share` rows.
@@ -77,7 +79,7 @@ fn draw_rows(out: &mut Output, facts: &DeadGroupFacts, now: Timestamp) -> Vec<&'
     let mut table = Table::new()
         .column(Column::new("  id").right(), |(_, job): &(&DeadRow, &JobRow)| format!("  {}", job.id))
         .column(Column::new("name").name(), |(row, _)| row.name.clone())
-        .column(Column::label(), |(row, _)| row.shown_labels())
+        .column(Column::label(), |(row, _)| labels_and_folder(row, &facts.shown))
         .column_if(any_fold, Column::new("jobs").right(), |(row, _)| match row.jobs {
             1 => String::new(),
             jobs => format!("×{jobs}"),

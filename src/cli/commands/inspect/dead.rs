@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use super::query::Query;
 use crate::cli::args::Global;
-use crate::cli::definition::CurrentJobFile;
+use crate::cli::definition::differing_keys;
+use crate::cli::own_file::OwnFiles;
 use crate::store::{DeadGroup, DeadRow};
 use crate::text::safe_line;
 use crate::view::advice::dead_list::{DeadGroupFacts, DeadRowFacts};
@@ -16,8 +17,8 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<b
     let Query { store, filter, limit, now } = query;
     let groups = store.dead_letters(filter, *limit, *now)?;
     let share = share(&groups, *limit);
-    let present = CurrentJobFile::read(global);
-    let facts = |group| group_facts(query, present.as_ref(), group, share);
+    let files = OwnFiles::new(global);
+    let facts = |group| group_facts(query, &files, group, share);
     let groups = groups.into_iter().map(facts).collect::<Result<Vec<_>>>()?;
     dead::draw(out, &groups, share, filter, *now);
     Ok(!groups.is_empty())
@@ -32,14 +33,15 @@ fn share(groups: &[DeadGroup], limit: usize) -> usize {
 
 fn group_facts(
     query: &Query,
-    present: Option<&CurrentJobFile>,
+    files: &OwnFiles<'_>,
     group: DeadGroup,
     share: usize,
 ) -> Result<DeadGroupFacts> {
     let rows = group.rows.iter().take(share).cloned();
     let shown = rows.map(|row| row_facts(query, row)).collect::<Result<Vec<_>>>()?;
     let newest = shown.first().and_then(|shown| shown.newest.as_ref());
-    let differs = present.zip(newest).is_some_and(|(present, job)| !present.differing_keys(job).is_empty());
+    let differs =
+        newest.is_some_and(|job| files.of(job).is_some_and(|file| !differing_keys(&file, job).is_empty()));
     Ok(DeadGroupFacts { group, shown, differs })
 }
 

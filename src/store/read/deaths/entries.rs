@@ -30,7 +30,7 @@ const MAX_LABELS: usize = 3;
 /// The entries about dead letters, the newest death first.
 pub fn attention(tx: &Tx, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
     let DeadGroups { groups, others, has_more_expired } = groups::read(tx, filter, now)?;
-    let reader = Unresolved { tx, filter, names: tasks_of_names(&groups) };
+    let reader = Unresolved { tx, filter, names: of_names(&groups) };
     let mut list = Vec::new();
     for (index, group) in groups.iter().enumerate() {
         if let Some(newest) = group.dead.jobs.first() {
@@ -56,13 +56,23 @@ pub fn attention(tx: &Tx, filter: &Filter, now: Timestamp) -> Result<Vec<Found>>
     Ok(list)
 }
 
-/// The hash of what all dead letters of a name do that were read; none if they differ, or if no other job does the same.
-fn tasks_of_names(groups: &[DiedAlike]) -> HashMap<&str, Option<i64>> {
-    let mut names: HashMap<&str, Option<i64>> = HashMap::new();
+/// What is known of all dead letters of a name that were read.
+struct OfName {
+    /// The hash of what they do; none if they differ, or if no other job does the same.
+    task: Option<i64>,
+    job_file: Option<i64>,
+    /// Several files declare them, so that the name does not tell which are meant.
+    has_several_files: bool,
+}
+
+fn of_names(groups: &[DiedAlike]) -> HashMap<&str, OfName> {
+    let mut names: HashMap<&str, OfName> = HashMap::new();
     for group in groups {
-        for job in group.dead.jobs.iter().chain(&group.recovered.jobs) {
-            let known = names.entry(&group.name).or_insert(job.task);
-            *known = known.filter(|task| job.task == Some(*task));
+        for DeadJob { task, job_file, .. } in group.dead.jobs.iter().chain(&group.recovered.jobs) {
+            let first = || OfName { task: *task, job_file: *job_file, has_several_files: false };
+            let known = names.entry(&group.name).or_insert_with(first);
+            known.has_several_files |= known.job_file != *job_file;
+            known.task = known.task.filter(|known| *task == Some(*known));
         }
     }
     names
@@ -71,7 +81,7 @@ fn tasks_of_names(groups: &[DiedAlike]) -> HashMap<&str, Option<i64>> {
 struct Unresolved<'a> {
     tx: &'a Tx<'a>,
     filter: &'a Filter,
-    names: HashMap<&'a str, Option<i64>>,
+    names: HashMap<&'a str, OfName>,
 }
 
 impl Unresolved<'_> {
@@ -94,6 +104,9 @@ impl Unresolved<'_> {
     /// Which of these dead letters one run would do for, and why `retry` would not take those that are to run again then.
     fn one_run_for(&self, group: &DiedAlike) -> Result<(SameWork, Option<RetryObstacle>)> {
         let dead = &group.dead;
+        if self.has_several_files(&group.name) {
+            return Ok((SameWork::None, retry_obstacle(self.tx, &dead.ids())?));
+        }
         let (same_work, to_run, older) = if let Some(last) = self.last_of_same_work(&group.name)? {
             (SameWork::AllOfName, vec![last], self.older_of_name(&group.name, last)?)
         } else {
@@ -129,7 +142,17 @@ impl Unresolved<'_> {
             labels: labelled.len() as u64,
             wanted_label: self.filter.label.clone(),
             are_all_named: jobs.are_all_named(),
+            file: self.file(group.job_file)?,
+            has_several_files: self.has_several_files(&group.name),
         })
+    }
+
+    fn has_several_files(&self, name: &str) -> bool {
+        self.names.get(name).is_some_and(|of_name| of_name.has_several_files)
+    }
+
+    fn file(&self, job_file: Option<i64>) -> Result<Option<String>> {
+        maybe(self.tx, "SELECT path FROM job_files WHERE id = ?1", [job_file], value)
     }
 
     fn shown_label(&self, job: &DeadJob) -> Result<Option<String>> {
@@ -157,7 +180,7 @@ impl Unresolved<'_> {
 
     /// The last of several dead letters of this name that all do the same; none if they do not. The commands know no queue.
     fn last_of_same_work(&self, name: &str) -> Result<Option<i64>> {
-        let read = self.names.get(name).copied().flatten();
+        let read = self.names.get(name).and_then(|of_name| of_name.task);
         let Some(hash) = read.filter(|_| self.filter.queue.is_none()) else { return Ok(None) };
         // Jobs of which no other one does the work have no hash, and come first.
         let mut wanted = self.filter.narrowed(Timestamp(0));

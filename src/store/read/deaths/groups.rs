@@ -32,6 +32,8 @@ const MAX_GROUPS: usize = if cfg!(test) { 3 } else { 1_000 };
 pub struct DiedAlike {
     pub name: String,
     pub error_code: String,
+    /// The row of the job file that declares them; none if it is not known, and of ad hoc jobs.
+    pub job_file: Option<i64>,
     /// Those that need attention.
     pub dead: DeadJobs,
     pub recovered: DeadJobs,
@@ -53,6 +55,7 @@ pub struct DeadJob {
     /// None if no other job does the same.
     pub task: Option<i64>,
     definition_id: i64,
+    pub job_file: Option<i64>,
     /// Definition and arguments of a job that has neither a label nor a hash.
     own_work: Option<(i64, Option<Vec<u8>>)>,
     has_recovered: bool,
@@ -102,6 +105,28 @@ impl DeadJobs {
 }
 
 impl DiedAlike {
+    /// The same jobs, those of each job file for themselves.
+    fn by_file(self) -> Vec<Self> {
+        let Self { name, error_code, dead, recovered, .. } = self;
+        let mut files: BTreeMap<Option<i64>, Self> = BTreeMap::new();
+        for (of, is_dead) in [(dead, true), (recovered, false)] {
+            let is_more = of.is_more;
+            for job in of.jobs {
+                let (name, error_code, job_file) = (name.clone(), error_code.clone(), job.job_file);
+                let file = files.entry(job_file).or_insert_with(|| Self {
+                    name,
+                    error_code,
+                    job_file,
+                    ..Self::default()
+                });
+                let jobs = if is_dead { &mut file.dead } else { &mut file.recovered };
+                jobs.jobs.push(job);
+                jobs.is_more |= is_more;
+            }
+        }
+        files.into_values().collect()
+    }
+
     fn add(&mut self, jobs: Vec<DeadJob>) {
         for job in jobs {
             if job.has_recovered { &mut self.recovered } else { &mut self.dead }.jobs.push(job);
@@ -128,9 +153,9 @@ pub fn read(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<DeadGrou
         let group = groups.entry((name, EXPIRED.to_owned())).or_default();
         group.add(vec![job]);
     }
-    let named = |((name, error_code), group)| DiedAlike { name, error_code, ..group };
+    let named = |((name, error_code), group)| DiedAlike { name, error_code, ..group }.by_file();
     forget_alerts(tx, groups.values_mut().chain([&mut others]))?;
-    let mut groups: Vec<DiedAlike> = groups.into_iter().map(named).collect();
+    let mut groups: Vec<DiedAlike> = groups.into_iter().flat_map(named).collect();
     for group in groups.iter_mut().chain([&mut others]) {
         group.dead.sort();
         group.recovered.sort();
@@ -284,7 +309,7 @@ impl DeadReader<'_> {
 /// The columns that [`DeadJob::read`] takes, of a job `j` that died at this time. Those of its own work are not in the index.
 fn columns(died_at: &str) -> String {
     format!(
-        "j.id, {died_at} AS died_at, j.label, j.task_hash, j.definition_id,
+        "j.id, {died_at} AS died_at, j.label, j.task_hash, j.definition_id, j.job_file,
          iif(j.label IS NULL AND j.task_hash IS NULL, j.args_nul, NULL) AS own_args,
          {} AS has_recovered",
         has_recovered(died_at)
@@ -303,6 +328,7 @@ impl DeadJob {
             label,
             task,
             definition_id,
+            job_file: row.get("job_file")?,
             own_work: has_own_work.then_some((definition_id, own_args)),
             has_recovered: row.get("has_recovered")?,
         })

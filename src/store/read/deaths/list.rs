@@ -33,10 +33,12 @@ pub struct DeadGroup {
     pub rows: Vec<DeadRow>,
 }
 
-/// Jobs of one name that died with the same code and the same last words.
+/// Jobs of one name and job file that died with the same code and the same last words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadRow {
     pub name: String,
+    /// The job file that declares them; none if it is not known, and of ad hoc jobs.
+    pub file: Option<String>,
     /// The labels that tell apart the jobs of `ids` (see [`crate::model::JobDefinition::shown_label`]), each once, in their order.
     pub labels: Vec<String>,
     /// The message of the last attempt, else the last line that it wrote (see [`crate::model::AttemptOutput::last_line`]), made safe.
@@ -82,6 +84,7 @@ impl Store {
             format!(
                 ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, {LAST_WORDS},
                    coalesce(j.dead_reason, 'expired') AS dead_reason, j.label, j.args_nul, j.needs_version, d.definition,
+                   j.job_file, (SELECT path FROM job_files AS f WHERE f.id = j.job_file) AS file,
                    o.job_id IS NOT NULL AS has_output, {IS_WAITED_FOR} AS is_waited_for, {} AS task, {} AS has_recovered",
                 task("j"),
                 has_recovered(died_at)
@@ -113,11 +116,11 @@ struct DeadGroupBuilder {
     has_same_work: bool,
     recovered: u64,
     recovered_ids: Vec<i64>,
-    /// The hashes of what the jobs do, as far as others may do the same.
-    tasks: BTreeSet<i64>,
+    /// The hashes of what the jobs do, as far as others may do the same, with their job files.
+    tasks: BTreeSet<(i64, Option<i64>)>,
     rows: Vec<DeadRow>,
-    /// The indexes of the rows, by name and last words.
-    index: BTreeMap<(String, String), usize>,
+    /// The indexes of the rows, by name, job file and last words.
+    index: BTreeMap<(String, Option<String>, String), usize>,
 }
 
 impl DeadGroupBuilder {
@@ -131,14 +134,15 @@ impl DeadGroupBuilder {
             self.reasons.push(reason);
         }
         let task: Option<i64> = row.get("task")?;
-        self.has_same_work |= task.is_some_and(|task| !self.tasks.insert(task));
+        let job_file: Option<i64> = row.get("job_file")?;
+        self.has_same_work |= task.is_some_and(|task| !self.tasks.insert((task, job_file)));
         let waited_for = row.get::<_, bool>("is_waited_for")?.then_some(id);
         let recovered = row.get::<_, bool>("has_recovered")?.then_some(id);
         self.recovered += u64::from(recovered.is_some());
         if self.recovered_ids.len() < MAX_IDS {
             self.recovered_ids.extend(recovered);
         }
-        let key = (row.get("name")?, last_words(tx, row)?);
+        let key = (row.get("name")?, row.get("file")?, last_words(tx, row)?);
         if let Some(found) = self.index.get(&key).and_then(|index| self.rows.get_mut(*index)) {
             found.jobs += 1;
             found.first_death = died_at;
@@ -150,10 +154,11 @@ impl DeadGroupBuilder {
                 found.labels.extend(label);
             }
         } else if self.rows.len() < limit {
-            let (name, last_words) = key.clone();
+            let (name, file, last_words) = key.clone();
             self.index.insert(key, self.rows.len());
             self.rows.push(DeadRow {
                 name,
+                file,
                 labels: shown_label(row)?.into_iter().collect(),
                 last_words,
                 jobs: 1,

@@ -78,6 +78,8 @@ pub(super) fn new_job(rng: &mut SmallRng, definitions: &[JobDefinition], now: Ti
         args: ["", "x y"].iter().take(rng.random_range(0..=2)).map(|arg| Bytes::from(*arg)).collect(),
         stdin: rng.random_bool(0.2).then(|| b"a\0b".to_vec()),
         due: due(rng, now),
+        // None of an ad hoc job, and of one that an older program enqueued.
+        job_file: [None, Some(1), Some(2)].choose(rng).copied().flatten().filter(|_| !definition.ad_hoc),
         idempotency_key: rng.random_bool(0.15).then(|| format!("i{}", rng.random_range(0..40))),
         label: rng.random_bool(0.2).then(|| format!("label {}", rng.random_range(0..3))),
         on_conflict: *[OnConflict::Skip, OnConflict::Replace, OnConflict::Error].choose(rng).unwrap(),

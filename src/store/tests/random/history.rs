@@ -14,7 +14,7 @@ use super::whole::Seen;
 use super::{draw, whole};
 use crate::model::{JobDefinition, JobState};
 use crate::store::tests::fixture::{Place, unsynced, worker_row};
-use crate::store::{DefinitionCache, EndedAttempt, Store};
+use crate::store::{DefinitionCache, EndedAttempt, JobFilePath, Store};
 use crate::text::Timestamp;
 
 /// Steps between two looks at the whole file.
@@ -50,7 +50,13 @@ impl History {
     pub fn new(seed: u64) -> Self {
         let mut rng = SmallRng::seed_from_u64(seed);
         let place = Place::empty();
-        let stores = (0..2).map(|_| (unsynced(place.open()), DefinitionCache::default())).collect();
+        let mut stores: Vec<_> =
+            (0..2).map(|_| (unsynced(place.open()), DefinitionCache::default())).collect();
+        let files = ["/a/jobs.toml", "/b/jobs.toml"].map(str::to_owned);
+        for path in &files {
+            let file = JobFilePath { path: path.clone(), named: path.clone() };
+            stores[0].0.register_job_file(&file, &[]).unwrap();
+        }
         Self {
             seed,
             log: Vec::new(),
@@ -58,7 +64,7 @@ impl History {
             boot_id: "boot".to_owned(),
             stores,
             place,
-            plain: Plain::default(),
+            plain: Plain { files: files.to_vec(), ..Plain::default() },
             definitions: draw::definitions(&mut rng),
             alive: Vec::new(),
             dead: Vec::new(),

@@ -39,6 +39,8 @@ pub(super) struct Plain {
     pub last_starts: BTreeMap<String, Timestamp>,
     /// All workers; the open ones are true.
     pub workers: Vec<(Worker, bool)>,
+    /// The paths of the job files, the first of which has the row 1.
+    pub files: Vec<String>,
 }
 
 /// A job with its history.
@@ -53,6 +55,7 @@ pub(super) struct Job {
     pub state: JobState,
     pub enqueued_at: Timestamp,
     pub run_at: Timestamp,
+    pub file: Option<i64>,
     /// The time and the delay that a due time was computed from.
     pub delay: Option<(Timestamp, Millis)>,
     pub expires_at: Option<Timestamp>,
@@ -111,6 +114,8 @@ impl Job {
         let is_ad_hoc = old.ad_hoc && wanted.ad_hoc;
         if old.name != wanted.name {
             Some("another name")
+        } else if self.is_of_other_file(new) {
+            Some("another job file")
         } else if self.args != new.args {
             Some("other arguments")
         } else if old.ad_hoc != wanted.ad_hoc {
@@ -122,6 +127,15 @@ impl Job {
         } else {
             None
         }
+    }
+
+    fn is_of_other_file(&self, new: &NewJob) -> bool {
+        matches!((self.file, new.job_file), (Some(one), Some(other)) if one != other)
+    }
+
+    /// Whether it does the same work as the new job.
+    pub fn does_the_work_of(&self, new: &NewJob) -> bool {
+        self.label == new.label && self.difference(new).is_none()
     }
 
     pub fn expire(&mut self) {
@@ -137,6 +151,16 @@ impl Job {
 }
 
 impl Plain {
+    /// The row of a job file.
+    pub fn file(&mut self, path: &str) -> i64 {
+        let known = self.files.iter().position(|known| known == path);
+        let at = known.unwrap_or_else(|| {
+            self.files.push(path.to_owned());
+            self.files.len() - 1
+        });
+        i64::try_from(at).unwrap() + 1
+    }
+
     /// The unfinished job that holds the key, after an expiry that is due.
     pub fn holder(&mut self, key: &str, now: Timestamp) -> Option<&mut Job> {
         let holds = |job: &&mut Job| job.is_unfinished() && job.definition.unique_key.as_deref() == Some(key);
@@ -184,8 +208,13 @@ impl Plain {
             alert.env.insert(Bytes::from(name), Bytes::from(value.as_str()));
         }
         let run_worker_id = self.keeper(&self.jobs[&id]);
-        let alert = NewJob { run_worker_id, ..NewJob::new(Arc::new(alert)) };
-        self.enqueue_one(&alert, BTreeMap::new(), 0, now).unwrap();
+        let job_file = self.jobs[&id].file;
+        let alert = NewJob { run_worker_id, job_file, ..NewJob::new(Arc::new(alert)) };
+        match self.enqueue_one(&alert, BTreeMap::new(), 0, now) {
+            // Whoever holds its key keeps it away.
+            Ok(_) | Err(StoreError::KeyOfNamesake { .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
     }
 
     /// The number of jobs that this one still waits for.
@@ -355,6 +384,8 @@ impl Plain {
                 && job.label.is_none()
                 && job.args.is_empty()
                 && !job.definition.ad_hoc
+                && !job.definition.is_alert()
+                && !job.is_of_other_file(wanted)
         };
         let Some(id) = self.jobs.values().rfind(is_one).map(|job| job.id) else {
             return ScheduledRun::Missing;
@@ -397,6 +428,12 @@ impl Plain {
         if let Some(key) = &new.definition.unique_key
             && let Some(holder) = self.holder(key, now)
         {
+            let is_namesake = holder.definition.name == new.definition.name && holder.is_of_other_file(new);
+            if is_namesake && new.scheduled.is_none() {
+                let (holder, file) = (holder.id, holder.file.unwrap());
+                let file = self.files[usize::try_from(file).unwrap() - 1].clone();
+                return Err(StoreError::KeyOfNamesake { key: key.clone(), holder, file, index });
+            }
             let replaceable = holder.state == JobState::Pending && holder.attempts.is_empty();
             let started = new.on_conflict == OnConflict::Replace;
             match new.on_conflict {
@@ -439,6 +476,7 @@ impl Plain {
             state: JobState::Pending,
             enqueued_at: now,
             run_at,
+            file: new.job_file,
             delay: new.due.delay().map(|delay| (from, delay)),
             expires_at: new.definition.expires_in.map(|span| run_at.plus(span)),
             changed_at: now,
@@ -521,6 +559,6 @@ impl Plain {
                 .jobs
                 .values()
                 .filter(of_work)
-                .any(|other| other.state == JobState::Succeeded && is_newer(other))
+                .any(|other| other.state == JobState::Succeeded && other.file == job.file && is_newer(other))
     }
 }

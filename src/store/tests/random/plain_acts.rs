@@ -25,7 +25,7 @@ impl Plain {
 
     /// Of dead letters that do the same acts on the newest alone.
     pub fn act_on_latest(&mut self, ids: &BTreeSet<i64>, act: Act, now: Timestamp) -> BTreeMap<i64, Acted> {
-        let task = |job: &Job| (job.definition.name.clone(), job.label.clone(), job.args.clone());
+        let task = |job: &Job| (job.definition.name.clone(), job.label.clone(), job.args.clone(), job.file);
         let mut newest: Vec<(_, i64, Acted)> = Vec::new();
         let mut all = BTreeMap::new();
         for id in ids.iter().rev() {

@@ -53,12 +53,8 @@ impl Plain {
         now: Timestamp,
     ) -> Result<RunStart> {
         let (place, named) = jobs.iter().enumerate().find(|(_, job)| !job.is_dependency).unwrap();
-        let is_same_work = |job: &&Job| {
-            job.run.is_some()
-                && job.is_unfinished()
-                && job.label == named.label
-                && job.difference(named).is_none()
-        };
+        let is_same_work =
+            |job: &&Job| job.run.is_some() && job.is_unfinished() && job.does_the_work_of(named);
         let same: Vec<i64> = self.jobs.values().filter(is_same_work).map(|job| job.id).collect();
         for id in same {
             if self.is_left_to_nobody(id, served, now) && !self.is_stuck(id, None) {
@@ -71,7 +67,7 @@ impl Plain {
         {
             let (id, is_fresh) = (holder.id, holder.state == JobState::Pending && holder.attempts.is_empty());
             let is_replaced = named.on_conflict == OnConflict::Replace && is_fresh;
-            if !is_replaced && self.is_left_to_nobody(id, served, now) {
+            if !is_replaced && holder.does_the_work_of(named) && self.is_left_to_nobody(id, served, now) {
                 self.take_on(id, run, served, now);
                 return Ok(RunStart::TakenOn(id));
             }
@@ -79,7 +75,8 @@ impl Plain {
         let mut start = None;
         for enqueued in self.enqueue(jobs, now)? {
             let id = enqueued.id;
-            let is_left = !enqueued.created && self.is_left_to_nobody(id, served, now);
+            let does_the_work = self.jobs[&id].does_the_work_of(&jobs[enqueued.index]);
+            let is_left = !enqueued.created && does_the_work && self.is_left_to_nobody(id, served, now);
             if is_left {
                 self.take_on(id, run, served, now);
             }

@@ -301,8 +301,10 @@ impl Plain {
     fn fire(&mut self, row: &mut StoredSchedule, at: Timestamp, now: Timestamp) -> Event {
         let offset = ZONES.iter().find(|(name, _)| row.zone.as_deref() == Some(name)).unwrap().1;
         let scheduled = Some(Firing { at, offset });
+        let job_file = Some(self.file(&row.file));
         let job = |link: &Link, is_dependency| NewJob {
             scheduled,
+            job_file,
             dependencies: link
                 .dependencies()
                 .map(|(index, kind)| (Dependency::InCall(index), kind))

@@ -300,7 +300,11 @@ impl Plain {
         if job.state == JobState::Dead {
             self.call_alert(id, now);
         }
-        if job_succeeded && let Some(schedule) = self.schedules.get_mut(&name) {
+        let file = self.jobs[&id].file.map(|file| self.files[usize::try_from(file).unwrap() - 1].clone());
+        if job_succeeded
+            && let Some(schedule) = self.schedules.get_mut(&name)
+            && file.is_none_or(|file| file == schedule.row.file)
+        {
             schedule.row.last_success_at = Some(attempt.finished_at);
         }
         self.settle();

@@ -133,6 +133,8 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         after_any: of_kind(DependencyKind::Any),
         unmet_dependencies: plain.unmet_dependencies(&job),
         waits_for: Vec::new(),
+        job_file: job.file,
+        file: job.file.map(|id| plain.files[usize::try_from(id).unwrap() - 1].clone()),
         run_worker_id: None,
         needs_version: needs_version(&job),
         id: job.id,

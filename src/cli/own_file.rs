@@ -1,0 +1,77 @@
+//! The job file of a job, for what compares it with the present one or takes that: its own file, whatever folder the call is made
+//! in, unless the caller names one.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use anyhow::{Result, bail};
+
+use super::args::Global;
+use super::error::{CliError, ExitStatus, describe};
+use super::locate;
+use super::named_file::{self, NoText};
+use crate::jobfile::{self, JobFile};
+use crate::store::JobRow;
+
+type Read = Result<Rc<JobFile>, CliError>;
+
+/// The job files of jobs, each read once.
+pub struct OwnFiles<'a> {
+    global: &'a Global,
+    /// By the path that the database names; none is the file that a call here finds.
+    read: RefCell<BTreeMap<Option<String>, Read>>,
+}
+
+impl<'a> OwnFiles<'a> {
+    pub const fn new(global: &'a Global) -> Self {
+        Self { global, read: RefCell::new(BTreeMap::new()) }
+    }
+
+    /// The file of this job; none if it is gone or cannot be used.
+    pub fn of(&self, job: &JobRow) -> Option<Rc<JobFile>> {
+        let path = job.file.clone().filter(|_| !self.is_named());
+        let mut read = self.read.borrow_mut();
+        let file = read.entry(path.clone()).or_insert_with(|| {
+            let read =
+                path.map_or_else(|| locate::job_file(self.global), |path| read_named(Path::new(&path)));
+            read.map(Rc::new).map_err(|error| describe(&error))
+        });
+        file.as_ref().ok().map(Rc::clone)
+    }
+
+    /// Whether the caller says which file is meant.
+    fn is_named(&self) -> bool {
+        self.global.file.is_some() || std::env::var_os("RUNNER_FILE").is_some_and(|path| !path.is_empty())
+    }
+
+    /// The errors of the files that could not be used; one that the caller named, or that only he can mean, ends the call.
+    pub fn into_errors(self) -> Result<Vec<CliError>> {
+        let mut errors = Vec::new();
+        for (path, read) in self.read.into_inner() {
+            match (path, read) {
+                (_, Ok(_)) => {}
+                (None, Err(error)) => bail!(error),
+                (Some(_), Err(error)) => errors.push(error),
+            }
+        }
+        Ok(errors)
+    }
+}
+
+/// Reads a job file that a database names, by the rules of a file that was found.
+fn read_named(path: &Path) -> Result<JobFile> {
+    let unusable = |why: &str| {
+        let what = format!("the job file {} {why}", locate::display(path));
+        CliError::new(ExitStatus::NOT_FOUND, what).hint("--file names the one to take")
+    };
+    let text = match named_file::read(path) {
+        Ok(text) => text,
+        Err(NoText::Gone) => bail!(unusable("is gone")),
+        Err(NoText::NotRead(why)) => bail!(unusable(&format!("is not read, because {why}"))),
+        Err(NoText::Unreadable) => bail!(unusable("cannot be read")),
+    };
+    jobfile::check_found(path, &|name| std::env::var_os(name))?;
+    Ok(JobFile::parse(path, &text).map_err(jobfile::JobFileError::from)?)
+}

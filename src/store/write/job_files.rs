@@ -1,0 +1,98 @@
+//! The job files whose jobs were enqueued, each with its row. Two files may declare a job of one name; `same_work` tells their jobs
+//! apart.
+
+use std::path::Path;
+
+use rusqlite::params;
+
+use crate::paths;
+use crate::store::file::error::Result;
+use crate::store::file::open::{Store, Tx};
+use crate::store::file::row::{all, maybe, one, run, value};
+
+/// Of a name at most this number of jobs is looked at, the newest first.
+const MAX_JOBS: usize = 1_000;
+
+/// A job file as a caller came to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFilePath {
+    /// Canonical: this is what tells files apart.
+    pub path: String,
+    /// Absolute, with the links that led there.
+    pub named: String,
+}
+
+/// The row of a job file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisteredFile {
+    pub id: i64,
+    /// The file is another one that was moved from this path, or the next release behind a link: it has taken the row over.
+    pub moved_from: Option<String>,
+}
+
+impl Store {
+    /// Finds or makes the row of this job file, which declares these jobs.
+    ///
+    /// A file that is gone is no other file. So where this one has no row yet, it takes over that of a file that is gone and had
+    /// a job of one of these names, or to which the same link led.
+    pub fn register_job_file(&mut self, file: &JobFilePath, names: &[&str]) -> Result<RegisteredFile> {
+        let known = "SELECT id FROM job_files WHERE path = ?1 AND (named_path IS ?2 OR ?1 = ?2)";
+        if let Some(id) = self.read(|tx| maybe(tx, known, [&file.path, &file.named], value))? {
+            return Ok(RegisteredFile { id, moved_from: None });
+        }
+        self.write_work(|tx| {
+            let known = maybe(tx, "SELECT id FROM job_files WHERE path = ?1", [&file.path], value::<i64>)?;
+            let former = if known.is_none() { former(tx, file, names)? } else { None };
+            let (id, moved_from) = match (known, former) {
+                (Some(id), _) => (id, None),
+                (None, Some((id, path))) => (id, Some(path)),
+                (None, None) => (id_of(tx, &file.path)?, None),
+            };
+            let sql = "UPDATE job_files SET path = ?2, named_path = ?3 WHERE id = ?1";
+            run(tx, sql, params![id, file.path, file.named])?;
+            Ok(RegisteredFile { id, moved_from })
+        })
+    }
+
+    /// The files that this database knows by jobs of this name, with the newest job of each; none for jobs whose file is
+    /// unknown. Only the newest jobs of the name are looked at.
+    pub fn files_of_name(&self, name: &str) -> Result<Vec<Option<String>>> {
+        let sql = format!(
+            "SELECT f.path FROM (SELECT job_file, max(id) AS newest FROM
+                 (SELECT j.id, j.job_file FROM jobs AS j INDEXED BY jobs_by_name WHERE j.name = ?1
+                  ORDER BY j.id DESC LIMIT {MAX_JOBS}) GROUP BY job_file)
+             LEFT JOIN job_files AS f ON f.id = job_file ORDER BY newest DESC"
+        );
+        self.read(|tx| all(tx, &sql, [name], value))
+    }
+}
+
+/// The row of this path, which a schedule or a caller has as its file. It is made if it is missing.
+pub fn id_of(tx: &Tx, path: &str) -> Result<i64> {
+    if let Some(id) = maybe(tx, "SELECT id FROM job_files WHERE path = ?1", [path], value)? {
+        return Ok(id);
+    }
+    one(tx, "INSERT INTO job_files (path) VALUES (?1) RETURNING id", [path], value)
+}
+
+/// The row that this file takes over, and the path that it had.
+fn former(tx: &Tx, file: &JobFilePath, names: &[&str]) -> Result<Option<(i64, String)>> {
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>("id")?, row.get::<_, String>("path")?));
+    let behind_link =
+        "SELECT id, path FROM job_files WHERE named_path = ?1 AND path <> ?1 ORDER BY id DESC LIMIT 1";
+    if let Some(found) = maybe(tx, behind_link, [&file.named], read)? {
+        return Ok(Some(found));
+    }
+    let of_name = format!(
+        "SELECT id, path FROM job_files WHERE id IN
+             (SELECT job_file FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC LIMIT {MAX_JOBS})
+         ORDER BY id DESC"
+    );
+    for name in names {
+        let known = all(tx, &of_name, [name], read)?;
+        if let Some(gone) = known.into_iter().find(|(_, path)| paths::is_gone(Path::new(path))) {
+            return Ok(Some(gone));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,168 @@
+//! Two job files that declare jobs of the same names, in one database: nothing of the one touches the other.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::support::{Background, Call, Finished, Sandbox};
+
+/// A sandbox with the folders `a` and `b`, each with this job file, in which `PROJECT` stands for the name of the folder.
+fn two(jobs: &str) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    for project in ["a", "b"] {
+        fs::create_dir(sandbox.path(project)).expect("a folder");
+        sandbox.write(&format!("{project}/jobs.toml"), jobs.replace("PROJECT", project));
+    }
+    sandbox
+}
+
+fn call_in(sandbox: &Sandbox, project: &str, line: &str) -> Call {
+    sandbox.call(line).dir(sandbox.path(project))
+}
+
+#[track_caller]
+fn run_in(sandbox: &Sandbox, project: &str, line: &str) -> Finished {
+    call_in(sandbox, project, line).run()
+}
+
+const DEPLOY: &str =
+    "[jobs.deploy]\ncommand = 'echo PROJECT >> ../log; [ ! -e ../PROJECT-fails ]'\nmax_attempts = 1\n";
+
+#[test]
+fn a_run_goes_on_with_nothing_of_another_project() {
+    let jobs =
+        "[jobs.deploy]\ncommand = 'echo PROJECT >> ../log; while [ -e ../hold ]; do sleep 0.02; done'\n";
+    let sandbox = two(jobs);
+    sandbox.write("hold", "");
+    let killed = Background::start(&sandbox, call_in(&sandbox, "a", "run deploy"));
+    sandbox.until_logged(1);
+    killed.kill();
+    fs::remove_file(sandbox.path("hold")).expect("it is there");
+    run_in(&sandbox, "b", "run deploy -q").ok();
+    assert_eq!(sandbox.log(), ["a", "b"]);
+    assert_eq!(sandbox.job(1)["state"], "pending");
+    // The next call of the same project does.
+    run_in(&sandbox, "a", "run deploy").ok().says("goes on with job 1 deploy");
+    assert_eq!(sandbox.log(), ["a", "b", "a"]);
+    assert!(sandbox.job(1)["file"].as_str().expect("a path").ends_with("/a/jobs.toml"));
+    assert!(sandbox.job(2)["file"].as_str().expect("a path").ends_with("/b/jobs.toml"));
+}
+
+#[test]
+fn a_success_of_one_project_makes_no_death_of_another_good() {
+    let sandbox = two(DEPLOY);
+    sandbox.write("a-fails", "");
+    run_in(&sandbox, "a", "run deploy -q").exits(1);
+    run_in(&sandbox, "b", "run deploy -q").ok();
+    sandbox.run("doctor --strict -q").exits(1);
+    sandbox.run("resolve --dead --recovered").ok().says("no unresolved dead letter");
+    // Nor is a death of the one resolved by a replay of the other.
+    sandbox.write("b-fails", "");
+    run_in(&sandbox, "b", "run deploy -q").exits(1);
+    sandbox.run("retry --dead --latest --dry-run").ok().shows("would put job 1").shows("would put job 3");
+    fs::remove_file(sandbox.path("a-fails")).expect("it is there");
+    run_in(&sandbox, "a", "run deploy -q").ok();
+    let told = sandbox.run("doctor --strict").exits(1);
+    let told = told.shows("runner retry 3\n").shows("/b died").shows("/a died").shows("runner resolve 1\n");
+    assert!(!told.stdout.contains("one run does for all"), "{told}");
+    let list = sandbox.run("inspect --json").ok().json()["attention"].clone();
+    assert!(list[0]["file"].as_str().expect("a path").ends_with("/b/jobs.toml"), "{list}");
+    sandbox.run("inspect dead").ok().shows("/a ").shows("/b ");
+}
+
+#[test]
+fn keys_of_two_projects() {
+    let sandbox = two(
+        "[jobs.deploy]\ncommand = 'echo PROJECT'\nunique_key = 'deploy'\n[jobs.PROJECT]\ncommand = 'true'\nunique_key = 'deploy'\n",
+    );
+    run_in(&sandbox, "a", "enqueue deploy --idempotency-key tonight").ok();
+    for line in ["enqueue deploy", "enqueue deploy --on-conflict replace", "run deploy"] {
+        run_in(&sandbox, "b", line)
+            .exits(75)
+            .says("which has the same name and is of another job file, ")
+            .says("/a/jobs.toml");
+    }
+    run_in(&sandbox, "b", "enqueue deploy --idempotency-key tonight").exits(65).says("another job file");
+    // A job of another name meets the key as ever, and is not taken for the holder.
+    run_in(&sandbox, "b", "run b").ok().says("job 1");
+    assert_eq!(sandbox.job(1)["state"], "pending");
+    assert_eq!(sandbox.count_jobs(), 1);
+}
+
+#[test]
+fn a_dependency_with_a_schedule_is_that_of_the_own_project() {
+    let jobs = "[jobs.prune]\ncommand = 'echo PROJECT prune >> ../log'\nafter = ['backup']\n
+                [jobs.backup]\ncommand = 'echo PROJECT backup >> ../log'\nschedule = '@yearly'\nfresh_within = '1h'\n";
+    let sandbox = two(jobs);
+    run_in(&sandbox, "a", "run backup -q").ok();
+    run_in(&sandbox, "b", "run prune -q").ok();
+    assert_eq!(sandbox.log(), ["a backup", "b backup", "b prune"]);
+    run_in(&sandbox, "a", "run prune -q").ok();
+    assert_eq!(sandbox.log().len(), 4);
+}
+
+#[test]
+fn a_success_keeps_the_schedule_of_its_own_project_fresh() {
+    let jobs = "[jobs.deploy]\ncommand = 'true'\nschedule = '@yearly'\nfresh_within = '1h'\n";
+    let sandbox = two(jobs);
+    run_in(&sandbox, "a", "apply").ok();
+    run_in(&sandbox, "b", "run deploy -q").ok();
+    assert_eq!(sandbox.sql().number("SELECT last_success_at IS NULL FROM schedules"), 1);
+    run_in(&sandbox, "a", "run deploy -q").ok();
+    assert_eq!(sandbox.sql().number("SELECT last_success_at IS NULL FROM schedules"), 0);
+}
+
+#[test]
+fn a_new_definition_is_that_of_the_jobs_own_file() {
+    let sandbox = two(DEPLOY);
+    sandbox.write("a-fails", "");
+    run_in(&sandbox, "a", "run deploy -q").exits(1);
+    run_in(&sandbox, "a", "enqueue deploy").ok();
+    run_in(&sandbox, "b", "change --name deploy --redefine").ok();
+    run_in(&sandbox, "b", "retry 1 --redefine").ok();
+    for id in [3, 4] {
+        let job = sandbox.job(id);
+        assert!(job["command"].as_str().expect("a line").contains("echo a"), "{job}");
+        assert!(job["file"].as_str().expect("a path").ends_with("/a/jobs.toml"), "{job}");
+    }
+    // Another file is taken only if it is named; one that is gone is named.
+    run_in(&sandbox, "b", "change 3 --redefine --file jobs.toml").ok();
+    assert!(sandbox.job(5)["command"].as_str().expect("a line").contains("echo b"));
+    fs::remove_file(sandbox.path("a/jobs.toml")).expect("it is there");
+    run_in(&sandbox, "b", "change 4 --redefine").exits(1).says("/a/jobs.toml is gone").says("job 4 was left");
+}
+
+#[test]
+fn a_project_that_moves_keeps_its_jobs() {
+    let sandbox = two(DEPLOY);
+    sandbox.write("a-fails", "");
+    run_in(&sandbox, "a", "run deploy -q").exits(1);
+    fs::rename(sandbox.path("a"), sandbox.path("moved")).expect("it moves");
+    fs::remove_file(sandbox.path("a-fails")).expect("it is there");
+    let moved = run_in(&sandbox, "moved", "run deploy").ok();
+    moved.says("/a/jobs.toml are those of ").says("/moved/jobs.toml now");
+    sandbox.run("doctor --strict").ok().shows("has succeeded since");
+    // Said once.
+    assert_eq!(run_in(&sandbox, "moved", "enqueue deploy").ok().stderr.matches("are those of").count(), 0);
+}
+
+#[test]
+fn the_next_release_behind_a_link_keeps_keys_and_history() {
+    let sandbox = two(&format!("{DEPLOY}unique_key = 'k'\n"));
+    symlink("a", sandbox.path("current")).expect("a link");
+    let at_link = |line: &str| {
+        let current = sandbox.path("current");
+        sandbox.call(line).dir(&current).env("PWD", &current).run()
+    };
+    sandbox.write("a-fails", "");
+    at_link("run deploy -q").exits(1);
+    at_link("enqueue deploy").ok();
+    fs::remove_file(sandbox.path("current")).expect("it is there");
+    symlink("b", sandbox.path("current")).expect("a link");
+    fs::remove_file(sandbox.path("a-fails")).expect("it is there");
+    // The key is held by the job of the release before, which is the same work.
+    at_link("run deploy").ok().says("/b/jobs.toml now");
+    assert_eq!(sandbox.log(), ["a", "a"]);
+    assert_eq!(sandbox.count_jobs(), 2);
+    let by_file = sandbox.call("enqueue deploy --file current/jobs.toml").run().ok();
+    assert_eq!(by_file.stderr.matches("are those of").count(), 0, "{by_file}");
+}
