@@ -260,6 +260,109 @@ fn times_that_pass_during_a_pause_are_gone() {
     sandbox.run("pause").exits(2);
 }
 
+/// Two times an hour apart, the later one and a half hours ago, and one that comes in as long: as `02:10` in UTC, and the hour.
+struct TimesOfDay {
+    minute: i64,
+    hours: [i64; 3],
+    /// The first, in ms.
+    first: i64,
+}
+
+impl TimesOfDay {
+    fn now(sandbox: &Sandbox) -> Self {
+        let now = sandbox.sql().number("SELECT unixepoch() / 60");
+        let hours = [now - 150, now - 90, now + 90].map(|time| time / 60 % 24);
+        Self { minute: (now + 30) % 60, hours, first: (now - 150) * 60_000 }
+    }
+
+    /// The line of cron for those of the three that are asked for.
+    fn line(&self, which: &[usize]) -> String {
+        let hours: Vec<_> = which.iter().map(|one| self.hours[*one].to_string()).collect();
+        format!("{} {} * * *", self.minute, hours.join(","))
+    }
+
+    fn clock(&self, which: usize) -> String {
+        format!("{:02}:{:02}", self.hours[which], self.minute)
+    }
+}
+
+const HOUR: i64 = 3_600_000;
+
+#[test]
+fn an_edit_of_the_times_keeps_a_missed_time_or_says_which_it_drops() {
+    for (missed, kept, dropped, next, runs) in [
+        ("once", &[2][..], &[1][..], None, 0),
+        ("all", &[2], &[0, 1], None, 0),
+        ("skip", &[2], &[], None, 0),
+        ("once", &[1, 2], &[], Some(HOUR), 1),
+        ("once", &[0, 2], &[1], Some(0), 1),
+        ("all", &[1], &[0], Some(HOUR), 1),
+        ("all", &[0, 1, 2], &[], Some(0), 2),
+    ] {
+        let sandbox = Sandbox::empty();
+        let times = TimesOfDay::now(&sandbox);
+        let file = |which: &[usize]| {
+            let line = times.line(which);
+            let text =
+                format!("[jobs.nightly]\nschedule = '{line}'\ncommand = 'true'\nmissed = '{missed}'\n");
+            sandbox.write("jobs.toml", text);
+        };
+        file(&[0, 1]);
+        sandbox.run("apply").ok();
+        sandbox.sql().run(&format!("UPDATE schedules SET next_at = {}", times.first));
+        file(kept);
+        let case = format!("{missed} {kept:?}");
+        let said = |ran: &crate::support::Finished| {
+            let clocks: Vec<_> = (0..2).filter(|which| ran.stderr.contains(&times.clock(*which))).collect();
+            assert_eq!(clocks, dropped, "{case}: {ran}");
+            assert_eq!(ran.stderr.contains("nightly: the run"), !dropped.is_empty(), "{case}: {ran}");
+            let end = match dropped {
+                [] => String::new(),
+                [one] => format!("{} that was missed is dropped\n", times.clock(*one)),
+                [.., last] => format!("{} that were missed are dropped\n", times.clock(*last)),
+            };
+            assert!(ran.stderr.contains(&end), "{case}: {ran}");
+        };
+        said(&sandbox.run("apply --dry-run").ok());
+        sandbox.run("apply --dry-run -q").ok().quietly();
+        let next_at = || sandbox.sql().number("SELECT next_at FROM schedules") - times.first;
+        assert_eq!(next_at(), 0, "{case}");
+        said(&sandbox.run("apply").ok());
+        assert!(next.map_or(next_at() > 3 * HOUR, |next| next_at() == next), "{case}: {}", next_at());
+        let again = sandbox.run("apply").ok().shows("nothing changes");
+        assert!(!again.stderr.contains("missed"), "{case}: {again}");
+        sandbox.run("work --until-idle").ok();
+        assert_eq!(sandbox.count_jobs(), runs, "{case}");
+        assert!(next_at() > 3 * HOUR, "{case}");
+    }
+}
+
+#[test]
+fn a_schedule_that_goes_with_runs_it_missed_says_so() {
+    let late = 10 * HOUR + 1_800_000;
+    let note = "{\"note\":\"hourly: the runs of ";
+    let file = |name: &str, times: &str| format!("[jobs.{name}]\ncommand = 'true'\nschedule = '{times}'\n");
+    for edit in
+        [file("hourly", "every 2h"), file("hourly", "@reboot"), file("each", "every 1h"), String::new()]
+    {
+        let sandbox = due(late, "missed = 'all'");
+        sandbox.write("jobs.toml", edit);
+        let ran = sandbox.run("apply --json").ok().says(note);
+        ran.says(" and 9 more that were missed are dropped\"}\n");
+    }
+    let sandbox = due(late, "");
+    sandbox.run("apply --none --dry-run").ok().says("hourly: the run of ");
+    sandbox.write("other.toml", file("hourly", "@weekly"));
+    sandbox.run("apply other.toml --take-over --dry-run").ok().says("hourly: the run of ");
+    // Under a pause of everything they are missed, too; those that pass under one of its own are gone.
+    sandbox.run("pause --all").ok();
+    sandbox.run("apply --none --dry-run").ok().says("hourly: the run of ");
+    sandbox.run("pause --schedule hourly").ok();
+    sandbox.make_due(late);
+    let ran = sandbox.run("apply --none").ok().prints("- schedule hourly removed\n");
+    assert!(!ran.stderr.contains("missed"), "{ran}");
+}
+
 #[test]
 fn a_schedule_that_lost_its_next_time_gets_one_from_apply() {
     let sandbox = due(0, "");

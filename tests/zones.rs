@@ -119,10 +119,16 @@ fn a_time_that_has_come_is_kept_by_apply_in_another_zone() {
     let sandbox = Sandbox::new(FILE);
     run_in(&sandbox, NEW_YORK, "apply").ok();
     sandbox.sql().run("UPDATE schedules SET next_at = next_at - 86400000");
-    run_in(&sandbox, "UTC", "apply").ok().shows("~ schedule nightly changed");
+    let ran = run_in(&sandbox, "UTC", "apply").ok().shows("~ schedule nightly changed");
+    assert!(!ran.stderr.contains("missed"), "{ran}");
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.log().len(), 1);
     assert_eq!(next(&sandbox), "16:10");
+    // Of several the first is kept, and the clocks of the new zone show none of the others.
+    sandbox.write("jobs.toml", format!("{FILE}missed = 'all'\n"));
+    run_in(&sandbox, NEW_YORK, "apply").ok();
+    sandbox.sql().run("UPDATE schedules SET next_at = next_at - 3 * 86400000");
+    run_in(&sandbox, "UTC", "apply").ok().says("nightly: the runs of ").says(" that were missed are dropped");
 }
 
 #[test]

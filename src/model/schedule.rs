@@ -17,6 +17,9 @@ const MISSED_AFTER: Millis = Millis::from_secs(60);
 /// [`Missed::All`] makes up for this many missed times, the newest.
 const MAX_MISSED: usize = 100;
 
+/// How many times of one schedule are looked at for one that another has, too: those of a week with one each minute.
+const MAX_LOOKS: usize = 10_080;
+
 /// How far ahead the next time of a line of cron is looked for.
 const FORTY_YEARS: SignedDuration = SignedDuration::from_hours(40 * 366 * 24);
 
@@ -139,6 +142,36 @@ impl Schedule {
             Some(latest) => self.after(latest),
             None => Some(next),
         }
+    }
+
+    /// Whether this is a time by the clocks of its zone.
+    pub fn has(&self, time: Timestamp) -> bool {
+        self.goes_by_clocks() && self.latest(time, time) == Some(time)
+    }
+
+    /// The first of the times from `next` to `now` that have come by the schedule `before`, and that this one has, too, where at
+    /// most the newest 100 count. None without clocks: an interval begins anew.
+    pub fn first_shared(&self, before: &Self, next: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        let shared = std::iter::successors(self.latest_shared(before, next, now), |time| {
+            self.latest_shared(before, next, time.minus(Millis(1)))
+        });
+        shared.take(MAX_MISSED).last()
+    }
+
+    fn latest_shared(&self, before: &Self, next: Timestamp, mut last: Timestamp) -> Option<Timestamp> {
+        if !self.goes_by_clocks() {
+            return None;
+        }
+        // Each takes the other back to its own latest time, until both are there at once.
+        for _ in 0..MAX_LOOKS {
+            let theirs = before.latest_come(next, last)?;
+            let ours = self.latest(next, theirs)?;
+            if ours == theirs {
+                return Some(ours);
+            }
+            last = ours;
+        }
+        None
     }
 
     /// The next time of a schedule that has `next`, if that is further away than it can be after `begins`, because the clock

@@ -324,3 +324,34 @@ proptest! {
         prop_assert_eq!(next, forward.last().and_then(|last| schedule.after(*last)));
     }
 }
+
+#[test]
+fn a_time_that_has_come_by_the_old_line_may_be_one_of_the_new() {
+    let first_shared = |old: (&str, &str), new: (&str, &str), next: &str, now: &str| {
+        let [old, new] = [old, new].map(|(line, zone)| Schedule::parse(line, zone_of(zone)).unwrap());
+        let time = new.first_shared(&old, at(next), at(now))?;
+        Some(jiff::Timestamp::from_millisecond(time.0).unwrap().to_string())
+    };
+    let utc = |old, new, next, now| first_shared((old, "UTC"), (new, "UTC"), next, now);
+    let (next, now) = ("2026-11-20T02:00:00Z", "2026-11-28T09:00:00Z");
+    let is = |time: &str| Some(time.to_owned());
+    assert_eq!(utc("0 2 * * *", "0 2,14 * * *", next, now), is(next));
+    assert_eq!(utc("0 2 * * *", "0 2 * * sat", next, now), is("2026-11-21T02:00:00Z"));
+    assert_eq!(utc("0 2 * * *", "30 3 * * *", next, now), None);
+    assert_eq!(utc("*/2 * * * *", "1-59/2 * * * *", next, now), None);
+    // At most the newest 100 count.
+    assert_eq!(utc("* * * * *", "*/2 * * * *", next, "2026-11-28T09:00:30Z"), is("2026-11-28T05:42:00Z"));
+    // An interval has the times of its phase, and a new one begins anew.
+    assert_eq!(utc("every 20m", "0 * * * *", "2026-11-28T07:40:00Z", now), is("2026-11-28T08:00:00Z"));
+    assert_eq!(utc("every 20m", "0 * * * *", "2026-11-28T07:40:00.250Z", now), None);
+    assert_eq!(utc("every 20m", "every 10m", "2026-11-28T07:40:00Z", now), None);
+    assert_eq!(utc("0 2 * * *", "@reboot", next, now), None);
+    assert_eq!(utc("0 2 * * *", "0 2 * * *", now, next), None);
+    // The same moment by the clocks of another zone, which differ in summer alone, and one in a gap of the clocks.
+    let lines = (("0 2 * * *", "UTC"), ("0 2 * * *", "Europe/London"));
+    assert_eq!(first_shared(lines.0, lines.1, next, now), is(next));
+    assert_eq!(first_shared(lines.0, lines.1, "2026-07-01T02:00:00Z", "2026-07-02T09:00:00Z"), None);
+    let lines = (("30 2 * * *", "Europe/Berlin"), ("0 3 * * *", "Europe/Berlin"));
+    let (next, now) = ("2026-03-27T01:30:00Z", "2026-03-30T12:00:00Z");
+    assert_eq!(first_shared(lines.0, lines.1, next, now), is("2026-03-29T01:00:00Z"));
+}

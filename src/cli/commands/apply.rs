@@ -26,7 +26,7 @@ use crate::store::{
 use crate::text::{Timestamp, are_same_clocks, is_zone_of_screen, local_time, machine_zone, relative_time};
 use crate::view::advice::nothing_until_worker;
 use crate::view::terminal::{Output, warn};
-use crate::view::text::schedule::{boot_text, times_text};
+use crate::view::text::schedule::{boot_text, dropped_text, times_text};
 
 /// Takes the schedules and queue limits of the job file into the database, and removes those that the file no longer
 /// has; with `--none` all of them, whether the file exists or not.
@@ -90,6 +90,13 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
     for (Applied { name, .. }, owner) in applied.iter().filter_map(|it| Some((it, it.taken_from.as_ref()?))) {
         if paths::is_gone(Path::new(owner)) {
             warn(&format!("{name} was applied from {owner}, which is gone: it is taken over"));
+        }
+    }
+    for Applied { name, kind, .. } in &applied {
+        if let AppliedKind::Schedule { dropped, .. } = kind
+            && !dropped.is_empty()
+        {
+            warn(&format!("{name}: {}", dropped_text(dropped, now)));
         }
     }
     let unserved = workers.filter(|workers| !workers.iter().any(WorkerStatus::is_living_worker));
@@ -237,7 +244,7 @@ fn show(
     now: Timestamp,
 ) {
     let (word, told) = match kind {
-        AppliedKind::Schedule { next_at, boot_id: seen } => {
+        AppliedKind::Schedule { next_at, boot_id: seen, .. } => {
             // The next time is one of the screen's clocks.
             let of_zone = |schedule: &&DeclaredSchedule| {
                 schedule.zone.as_ref().is_some_and(|zone| !is_zone_of_screen(zone, now))

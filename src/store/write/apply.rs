@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::far_times::begins;
 use super::limits::{self, LimitRow};
 use super::schedules::{DeclaredSchedule, StoredSchedule, all_schedules, put};
-use crate::model::{Limits, Schedule};
+use crate::model::{Limits, Missed, Schedule};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::run;
@@ -30,8 +30,15 @@ pub struct Declarations<'a> {
 /// A schedule or a queue, with the facts that `apply` prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AppliedKind {
-    /// A schedule, and when it fires next unless it is paused: at this time, or at another boot than this one.
-    Schedule { next_at: Option<Timestamp>, boot_id: Option<String> },
+    /// A schedule.
+    Schedule {
+        /// When it fires next, unless it is paused.
+        next_at: Option<Timestamp>,
+        /// It fires at another boot than this one.
+        boot_id: Option<String>,
+        /// The times that were missed, would have been made up for, and are dropped with its old times.
+        dropped: Vec<Timestamp>,
+    },
     /// The limits of a queue.
     Queue { before: Limits, after: Limits },
 }
@@ -107,33 +114,75 @@ fn apply_schedules(tx: &Tx, declared: Declarations) -> Result<Vec<Applied>> {
             }
             Some(_) => Change::Changed,
         };
-        // If neither the schedule text nor its clocks change, the next time stays, and the boot that was seen: `every 1h` does
-        // not begin anew at each apply. A time that has come stays in any case, since it was promised.
-        let kept = stored.filter(|stored| stored.text.schedule == schedule.text.schedule);
-        let has_come = |stored: &StoredSchedule| stored.next_at.is_some_and(|next| next <= tx.now);
-        let keeps_time =
-            |stored: &&StoredSchedule| !stored.text.needs_zone() || has_clocks(stored) || has_come(stored);
-        let next_at = kept.filter(keeps_time).and_then(|stored| stored.next_at).or_else(|| {
-            // Not before the last time, because the clock may have been set back since.
-            let begins = begins(stored.and_then(|stored| stored.last).map(|(at, _)| at), tx.now);
-            let zone = time_zone(schedule.zone.as_deref()).ok()?;
-            Schedule::parse(&schedule.text.schedule, zone).ok()?.first(begins)
-        });
-        let kept = kept.and_then(|stored| stored.boot_id.as_deref());
+        let (next_at, dropped) = next_time(stored, schedule, tx.now);
+        let kept = stored.and_then(|stored| stored.boot_id.as_deref());
         let boot_id = schedule.text.is_at_boot().then(|| kept.unwrap_or(boot_id));
         if change != Change::Unchanged {
             put(tx, file, schedule, next_at, boot_id)?;
         }
-        let kind = AppliedKind::Schedule { next_at, boot_id: boot_id.map(str::to_owned) };
+        let kind = AppliedKind::Schedule { next_at, boot_id: boot_id.map(str::to_owned), dropped };
         let name = name.to_owned();
         applied.push(Applied { name, change, kind, taken_from: owner.cloned() });
     }
     let is_wanted = |name: &str| wanted.iter().any(|schedule| schedule.name() == name);
     for stored in present.iter().filter(|stored| stored.file == file && !is_wanted(stored.name())) {
         run(tx, "DELETE FROM schedules WHERE name = ?1", [stored.name()])?;
-        let kind = AppliedKind::Schedule { next_at: None, boot_id: None };
+        let dropped = missed_runs(stored, tx.now);
+        let kind = AppliedKind::Schedule { next_at: None, boot_id: None, dropped };
         let name = stored.name().to_owned();
         applied.push(Applied { name, change: Change::Removed, kind, taken_from: None });
     }
     Ok(applied)
+}
+
+/// The next time of a schedule once it is as declared, and the runs that were missed before and are dropped.
+fn next_time(
+    stored: Option<&StoredSchedule>,
+    declared: &DeclaredSchedule,
+    now: Timestamp,
+) -> (Option<Timestamp>, Vec<Timestamp>) {
+    let is_same_text = |stored: &&StoredSchedule| stored.text.schedule == declared.text.schedule;
+    let (same, mut missed) =
+        (stored.filter(is_same_text), stored.map(|it| missed_runs(it, now)).unwrap_or_default());
+    // If neither the schedule text nor its clocks change, the next time stays: `every 1h` does not begin anew at each apply.
+    let keeps_time =
+        |stored: &&StoredSchedule| !stored.text.needs_zone() || stored.has_clocks_of(declared, now);
+    if let Some(next) = same.filter(keeps_time).and_then(|stored| stored.next_at) {
+        return (Some(next), Vec::new());
+    }
+    let zone = time_zone(declared.zone.as_deref()).ok();
+    let schedule = zone.and_then(|zone| Schedule::parse(&declared.text.schedule, zone).ok());
+    // A missed time stays if the new times have it. Where only the zone changes, one stays in any case, since it was promised.
+    let shared = || {
+        let (schedule, next) = (schedule.as_ref()?, stored.filter(|_| !missed.is_empty())?.next_at?);
+        match stored?.times() {
+            Ok(before) => schedule.first_shared(&before, next, now),
+            Err(_) => Some(next).filter(|next| schedule.has(*next)),
+        }
+    };
+    let promised = || {
+        let next = same?.next_at.filter(|next| *next <= now)?;
+        let is_shared = schedule.as_ref().is_some_and(|schedule| schedule.has(next));
+        Some(missed.first().copied().filter(|_| !is_shared).unwrap_or(next))
+    };
+    let next_at = promised().or_else(shared).or_else(|| {
+        // Not before the last time, because the clock may have been set back since.
+        let begins = begins(stored.and_then(|stored| stored.last).map(|(at, _)| at), now);
+        schedule.as_ref()?.first(begins)
+    });
+    let comes = |time: Timestamp| {
+        let (Some(next), Some(schedule)) = (next_at, &schedule) else { return false };
+        let first = match declared.text.missed {
+            Missed::All => schedule.due(next, now, Missed::All).0.first().copied(),
+            Missed::Once | Missed::Skip => Some(next),
+        };
+        first.is_some_and(|first| time == first || time > first && schedule.has(time))
+    };
+    missed.retain(|time| !comes(*time));
+    (next_at, missed)
+}
+
+/// The times that have come for which a worker would enqueue jobs now.
+fn missed_runs(stored: &StoredSchedule, now: Timestamp) -> Vec<Timestamp> {
+    if stored.has_come(now) { stored.due(now).0 } else { Vec::new() }
 }

@@ -11,7 +11,7 @@ use super::enqueue;
 use super::insert::{Dependency, Due, Firing, NewJob};
 use super::schedules::{SELECT, StoredSchedule, end_pauses, next_due, read};
 use super::{job_files, limits};
-use crate::model::{Event, Schedule};
+use crate::model::Event;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, maybe, one, run, value};
@@ -114,8 +114,7 @@ impl Store {
                     continue;
                 }
                 run(tx, "UPDATE schedules SET boot_id = ?2 WHERE name = ?1", params![row.name(), boot_id])?;
-                let schedule = row.times().ok();
-                enqueue_for(tx, &row, schedule.as_ref(), vec![tx.now], &mut events)?;
+                enqueue_for(tx, &row, vec![tx.now], &mut events)?;
             }
             Ok(Some(events))
         })
@@ -124,25 +123,14 @@ impl Store {
 
 /// Enqueues the jobs for all due times of this schedule, and sets its next time.
 fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
-    let schedule = row.times().ok();
-    let (times, next) = match (row.next_at, &schedule) {
-        (Some(next), Some(schedule)) => schedule.due(next, tx.now, row.text.missed),
-        // The machine may not know the time zone any more. The promised time comes all the same, and no other: attention says so.
-        (next, _) => (next.into_iter().collect(), None),
-    };
+    let (times, next) = row.due(tx.now);
     run(tx, "UPDATE schedules SET next_at = ?2 WHERE name = ?1", params![row.name(), next])?;
-    enqueue_for(tx, row, schedule.as_ref(), times, events)
+    enqueue_for(tx, row, times, events)
 }
 
 /// Enqueues the jobs of this schedule for each of these times, and counts the times at which its key is held. Each time draws
 /// its own delay, which the whole chain has.
-fn enqueue_for(
-    tx: &Tx,
-    row: &StoredSchedule,
-    schedule: Option<&Schedule>,
-    times: Vec<Timestamp>,
-    events: &mut Vec<Event>,
-) -> Result<()> {
+fn enqueue_for(tx: &Tx, row: &StoredSchedule, times: Vec<Timestamp>, events: &mut Vec<Event>) -> Result<()> {
     let job_file = Some(job_files::id_of(tx, &row.file)?);
     let links = row.chain.dependencies.iter().map(|link| (link, true)).chain([(&row.chain.root, false)]);
     let jobs = links.map(|(link, is_dependency)| NewJob {
@@ -153,9 +141,10 @@ fn enqueue_for(
         ..NewJob::new(Arc::new(link.definition.clone()))
     });
     let mut jobs: Vec<NewJob> = jobs.collect();
+    let schedule = row.times().ok();
     let (mut last, mut skipped, mut skipped_in_row) = (None, 0_u64, row.skipped_in_row);
     for at in times {
-        let offset = schedule.map_or(0, |schedule| schedule.offset_at(at));
+        let offset = schedule.as_ref().map_or(0, |schedule| schedule.offset_at(at));
         let delay = row.text.random_delay.map(|most| Millis(rand::random_range(0..=most.0)));
         for job in &mut jobs {
             job.scheduled = Some(Firing { at, offset });

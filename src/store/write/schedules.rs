@@ -97,6 +97,21 @@ impl StoredSchedule {
         self.times().ok()?.next_given(next, pause.ends_at()?.minus(Millis(1)))
     }
 
+    /// The times up to `now` for which jobs are to be enqueued, the oldest first, and the first time after `now`. Its next time
+    /// has come.
+    pub fn due(&self, now: Timestamp) -> (Vec<Timestamp>, Option<Timestamp>) {
+        match (self.next_at, self.times()) {
+            (Some(next), Ok(schedule)) => schedule.due(next, now, self.text.missed),
+            // The machine may not know the time zone any more. The promised time comes all the same, and no other: attention says so.
+            (next, _) => (next.into_iter().collect(), None),
+        }
+    }
+
+    /// Whether times have come that no worker has seen yet. Those of a pause are gone.
+    pub fn has_come(&self, now: Timestamp) -> bool {
+        !self.is_paused() && self.next_at.is_some_and(|next| next <= now)
+    }
+
     /// Whether the row tells when it fires next. It does, unless the machine lost the time zone.
     pub fn goes_on(&self) -> bool {
         if self.text.is_at_boot() { self.boot_id.is_some() } else { self.next_at.is_some() }

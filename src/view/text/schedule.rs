@@ -49,6 +49,21 @@ pub fn random_delay_text(text: &ScheduleText) -> String {
     text.random_delay.map(|most| format!(", up to {most} later")).unwrap_or_default()
 }
 
+/// That these runs of a schedule, of which there is one at least, will not be made up for any more: `the run of 02:00 that was
+/// missed is dropped`.
+pub fn dropped_text(times: &[Timestamp], now: Timestamp) -> String {
+    let time = |at: &Timestamp| clock_time(*at, now);
+    match times {
+        [one] => format!("the run of {} that was missed is dropped", time(one)),
+        [one, other] => format!("the runs of {} and {} that were missed are dropped", time(one), time(other)),
+        _ => {
+            let named: Vec<_> = times.iter().take(2).map(time).collect();
+            let more = times.len() - named.len();
+            format!("the runs of {} and {more} more that were missed are dropped", named.join(", "))
+        }
+    }
+}
+
 /// When a schedule that has seen a boot fires next, in this boot.
 pub fn boot_text(seen: &str, boot_id: &str) -> &'static str {
     if seen == boot_id { "at the next boot" } else { "when a worker starts" }

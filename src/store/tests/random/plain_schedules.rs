@@ -17,7 +17,53 @@ use crate::text::{Millis, Timestamp};
 pub(super) struct PlainSchedule {
     pub row: StoredSchedule,
     /// None if it fires at boot.
-    every: Option<Millis>,
+    pace: Option<Pace>,
+}
+
+/// When a schedule fires, if not at boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    Every(Millis),
+    /// By the clock: at each minute whose number since 1970 this divides.
+    Minutes(i64),
+}
+
+impl Pace {
+    fn of(text: &ScheduleText) -> Option<Self> {
+        match text.schedule.as_str() {
+            "@reboot" => None,
+            text if let Some(span) = text.strip_prefix("every ") => {
+                Some(Self::Every(Millis::parse(span).unwrap()))
+            }
+            "* * * * *" => Some(Self::Minutes(1)),
+            text => {
+                let number = text.strip_prefix("*/").and_then(|rest| rest.strip_suffix(" * * * *"));
+                Some(Self::Minutes(number.unwrap().parse().unwrap()))
+            }
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Self::Every(span) => format!("every {}ms", span.0),
+            Self::Minutes(1) => "* * * * *".to_owned(),
+            Self::Minutes(number) => format!("*/{number} * * * *"),
+        }
+    }
+
+    fn after(self, time: Timestamp) -> Timestamp {
+        match self {
+            Self::Every(span) => time.plus(span),
+            Self::Minutes(number) => {
+                let span = number * 60_000;
+                Timestamp((time.0.div_euclid(span) + 1) * span)
+            }
+        }
+    }
+
+    fn has_by_clock(self, time: Timestamp) -> bool {
+        matches!(self, Self::Minutes(number) if time.0 % (number * 60_000) == 0)
+    }
 }
 
 impl PlainSchedule {
@@ -25,25 +71,44 @@ impl PlainSchedule {
         let Some(Pause::Until(end)) = self.row.pause.filter(|pause| pause.is_over(now)) else { return };
         self.row.pause = None;
         while let Some(next) = self.row.next_at.filter(|next| *next < end) {
-            self.row.next_at = self.every.map(|every| next.plus(every));
+            self.row.next_at = self.pace.map(|pace| pace.after(next));
         }
+    }
+
+    /// The times that have come and that no worker has seen.
+    fn come(&self, now: Timestamp) -> Vec<Timestamp> {
+        let next = self.row.next_at.filter(|_| self.row.pause.is_none());
+        std::iter::successors(next, |time| self.pace.map(|pace| pace.after(*time)))
+            .take_while(|time| *time <= now)
+            .collect()
+    }
+
+    /// Those of them that are made up for.
+    fn missed(&self, now: Timestamp) -> Vec<Timestamp> {
+        let mut times = self.come(now);
+        let kept = match self.row.text.missed {
+            Missed::Once => 1,
+            Missed::All => 100,
+            Missed::Skip => usize::from(times.last().is_some_and(|latest| latest.0 >= now.0 - 60_000)),
+        };
+        times.split_off(times.len().saturating_sub(kept))
     }
 }
 
 /// The zones that a schedule may have or the machine may be in, with the seconds by which their clocks are ahead of UTC.
 pub(super) const ZONES: [(&str, i32); 2] = [("UTC", 0), ("Etc/GMT+5", -5 * 3_600)];
 
-/// A schedule of a job file that comes every so many milliseconds, or at boot, in this zone, which the file may name.
+/// A schedule of a job file that has this pace, or fires at boot, in this zone, which the file may name.
 pub(super) fn scheduled(
     chain: Chain,
-    every: Option<u64>,
+    pace: Option<Pace>,
     missed: Missed,
     zone: &str,
     is_named: bool,
 ) -> DeclaredSchedule {
     let zone = zone.to_owned();
     let text = ScheduleText {
-        schedule: every.map_or_else(|| "@reboot".to_owned(), |every| format!("every {every}ms")),
+        schedule: pace.map_or_else(|| "@reboot".to_owned(), Pace::text),
         timezone: is_named.then(|| zone.clone()),
         missed,
         fresh_within: None,
@@ -78,8 +143,7 @@ impl Plain {
         }
         let mut applied = Vec::new();
         for schedule in wanted {
-            let every =
-                schedule.text.schedule.strip_prefix("every ").map(|span| Millis::parse(span).unwrap());
+            let pace = Pace::of(&schedule.text);
             let old = self.schedules.get(&name(schedule)).cloned();
             let mut row = old.as_ref().map_or_else(
                 || StoredSchedule {
@@ -111,10 +175,25 @@ impl Plain {
                 }
                 Some(_) => Change::Changed,
             };
-            if old.as_ref().is_none_or(|old| old.every != every) {
+            let mut dropped = Vec::new();
+            if old.as_ref().is_none_or(|old| old.pace != pace) {
+                let has = |time: &Timestamp| pace.is_some_and(|pace| pace.has_by_clock(*time));
+                let mut missed = old.as_ref().map(|old| old.missed(now)).unwrap_or_default();
+                let come = old.iter().filter(|_| !missed.is_empty()).flat_map(|old| old.come(now));
+                let shared: Vec<_> = come.filter(has).collect();
+                let kept = shared.iter().rev().take(100).next_back().copied();
                 let begins = begins(&row, now);
-                row.next_at = every.map(|every| begins.plus(every));
-                row.boot_id = every.is_none().then(|| boot_id.to_owned());
+                row.next_at = kept.or_else(|| pace.map(|pace| pace.after(begins)));
+                row.boot_id = pace.is_none().then(|| boot_id.to_owned());
+                let is_kept = |time: &Timestamp| kept.is_some_and(|kept| *time >= kept) && has(time);
+                // Where each is made up for, no more than the newest 100 are.
+                let newest = |time: &Timestamp| {
+                    let from = std::iter::successors(Some(*time), |at| pace.map(|pace| pace.after(*at)));
+                    from.take(101).filter(|at| *at <= now).count() <= 100
+                };
+                let is_all = schedule.text.missed == Missed::All;
+                missed.retain(|time| !is_kept(time) || is_all && !newest(time));
+                dropped = missed;
             }
             let taken_from = Some(row.file).filter(|owner| owner != file);
             let is_new = schedule.chain.links().any(|link| link.own_schedule.is_some());
@@ -126,9 +205,10 @@ impl Plain {
                 row.applied_at = now;
                 row.last = row.last.filter(|(at, _)| at.0 <= now.0 + DAY);
             }
-            let kind = AppliedKind::Schedule { next_at: row.next_at, boot_id: row.boot_id.clone() };
+            let boot_id = row.boot_id.clone();
+            let kind = AppliedKind::Schedule { next_at: row.next_at, boot_id, dropped };
             applied.push(Applied { name: name(schedule), change, kind, taken_from });
-            self.schedules.insert(name(schedule), PlainSchedule { row, every });
+            self.schedules.insert(name(schedule), PlainSchedule { row, pace });
         }
         let gone: Vec<String> = self
             .schedules
@@ -137,8 +217,8 @@ impl Plain {
             .map(|(name, _)| name.clone())
             .collect();
         for name in gone {
-            self.schedules.remove(&name);
-            let kind = AppliedKind::Schedule { next_at: None, boot_id: None };
+            let dropped = self.schedules.remove(&name).map(|old| old.missed(now)).unwrap_or_default();
+            let kind = AppliedKind::Schedule { next_at: None, boot_id: None, dropped };
             applied.push(Applied { name, change: Change::Removed, kind, taken_from: None });
         }
         Ok(applied)
@@ -152,14 +232,14 @@ impl Plain {
         now: Timestamp,
     ) -> Option<bool> {
         self.end_pauses_of_schedules(now);
-        let PlainSchedule { row, every } = self.schedules.get_mut(name)?;
+        let PlainSchedule { row, pace } = self.schedules.get_mut(name)?;
         if row.pause == pause {
             return Some(false);
         }
         row.pause = pause;
         row.boot_id = row.boot_id.take().map(|_| boot_id.to_owned());
         while let Some(next) = row.next_at.filter(|next| *next <= now) {
-            row.next_at = every.map(|every| next.plus(every));
+            row.next_at = pace.map(|pace| pace.after(next));
         }
         Some(true)
     }
@@ -208,18 +288,10 @@ impl Plain {
     }
 
     fn fire_times(&mut self, mut schedule: PlainSchedule, now: Timestamp) -> Vec<Event> {
-        let PlainSchedule { row, every } = &mut schedule;
-        let mut times = Vec::new();
-        while let Some(next) = row.next_at.filter(|next| *next <= now) {
-            times.push(next);
-            row.next_at = every.map(|every| next.plus(every));
-        }
-        let kept = match row.text.missed {
-            Missed::Once => 1,
-            Missed::All => 100,
-            Missed::Skip => usize::from(times.last().is_some_and(|latest| latest.0 >= now.0 - 60_000)),
-        };
-        let times = times.split_off(times.len().saturating_sub(kept));
+        let times = schedule.missed(now);
+        let last = schedule.come(now).last().copied();
+        let PlainSchedule { row, pace } = &mut schedule;
+        row.next_at = last.or(row.next_at).and_then(|last| Some(pace.as_ref()?.after(last)));
         let events = times.into_iter().map(|at| self.fire(row, at, now)).collect();
         self.schedules.insert(row.name().to_owned(), schedule);
         events
@@ -267,11 +339,16 @@ impl Plain {
 
     pub fn bring_far_times_nearer(&mut self, now: Timestamp) -> Vec<FarTime> {
         let mut far = Vec::new();
-        for (name, PlainSchedule { row, every }) in &mut self.schedules {
-            let (Some(from), Some(every)) = (row.next_at, *every) else { continue };
+        for (name, PlainSchedule { row, pace }) in &mut self.schedules {
+            let (Some(from), Some(pace)) = (row.next_at.filter(|next| *next > now), *pace) else { continue };
             let (mut to, begins) = (from, begins(row, now));
-            while from > now && to.minus(every) > begins {
-                to = to.minus(every);
+            match pace {
+                Pace::Every(span) => {
+                    while to.minus(span) > begins {
+                        to = to.minus(span);
+                    }
+                }
+                Pace::Minutes(_) => to = pace.after(begins).min(from),
             }
             if to == from {
                 continue;

@@ -7,11 +7,11 @@ use rand::seq::IndexedRandom;
 
 use super::history::History;
 use super::plain::Job;
-use super::plain_schedules::{ZONES, scheduled};
+use super::plain_schedules::{Pace, ZONES, scheduled};
 use super::{draw, whole};
 use crate::model::{Chain, DeadReason, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{Act, ActResult, Declarations, Due, JobChange, JobRow, LimitChange, NewJob, PruneFilter};
-use crate::text::Timestamp;
+use crate::text::{Millis, Timestamp};
 
 impl History {
     pub fn enqueue(&mut self) {
@@ -149,12 +149,15 @@ impl History {
 
     /// One of two job files is applied; one name may stand in both.
     pub fn apply(&mut self) {
+        // Often no worker has looked for a while.
+        self.now.0 += *[0, 70_000, 200_000, 9_000_000].choose(&mut self.rng).unwrap();
         let now = self.now;
         let (file, names) = *[("/one", ["s1", "s2"]), ("/two", ["s2", "s3"])].choose(&mut self.rng).unwrap();
         let mut wanted = Vec::new();
         for name in names {
-            let paces = [Some(1_000), Some(7_000), Some(40_000), Some(3_600_000), None];
-            let (every, definition) =
+            let every = [1_000, 7_000, 40_000, 3_600_000].map(|span| Some(Pace::Every(Millis(span))));
+            let paces = [&every[..], &[Some(Pace::Minutes(1)), Some(Pace::Minutes(2)), None]].concat();
+            let (pace, definition) =
                 (*paces.choose(&mut self.rng).unwrap(), self.definitions.choose(&mut self.rng).unwrap());
             let unique_key = self.rng.random_bool(0.5).then(|| name.to_owned());
             let definition = JobDefinition { name: name.to_owned(), unique_key, ..definition.clone() };
@@ -182,7 +185,7 @@ impl History {
                 let root = Link { after, after_any, ..Link::new(definition) };
                 let (zone, _) = *ZONES.choose(&mut self.rng).unwrap();
                 let is_named = self.rng.random_bool(0.5);
-                wanted.push(scheduled(Chain { dependencies, root }, every, missed, zone, is_named));
+                wanted.push(scheduled(Chain { dependencies, root }, pace, missed, zone, is_named));
             }
         }
         let number = self.rng.random_range(0..=2);
