@@ -316,6 +316,8 @@ pub struct Promises {
     pub prunes: bool,
     /// The side log; none where the jobs keep none.
     pub side: Option<Vec<Line>>,
+    /// The jobs up to this id keep none in any case.
+    pub silent: u64,
 }
 
 impl Promises {

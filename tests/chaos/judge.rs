@@ -216,7 +216,7 @@ fn the_side_log_and_the_rows_agree(
     lines: &[&Line],
     promises: &Promises,
 ) -> Option<String> {
-    let side = promises.side.as_ref()?;
+    let side = promises.side.as_ref().filter(|_| id > promises.silent)?;
     let count = |number: u32, event: &str| {
         lines.iter().filter(|line| line.attempt.1 == number && line.event == event).count()
     };

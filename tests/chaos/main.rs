@@ -6,7 +6,7 @@
 //! | suite | length, and its short form | also |
 //! |---|---|---|
 //! | `kills` | `KILLS=500` kills, `KEEP_KILLS=60` of workers with `--keep` | `KILL_SECONDS`: how long, instead of how many; `OLDER`: a runner of an earlier version, for half of the workers; with 1.0 it finds the strays of our attempts that a worker of 1.0 cannot find |
-//! | `power` | `STATES=2500` states of the disk | `UPGRADE_STATES=250` of them over an upgrade, `NIGHT_STATES=250` over calls of `run` without a worker, `KEEP_STATES=250` under `work --keep` |
+//! | `power` | `STATES=2500` states of the disk | `UPGRADE_STATES=250` of them over an upgrade, 100 of each earlier version, `NIGHT_STATES=250` over calls of `run` without a worker, `KEEP_STATES=250` under `work --keep` |
 //! | `faults` | `FAULTS=160` failing calls, or `all` | `SCENE`: one scene by name; `FAULT`: one fault as printed |
 //! | `damage` | `DAMAGE=60` damaged files | `HARM`: one of them by number |
 //! | `clock_steps` | `STEPS=40` steps under running workers | |

@@ -41,11 +41,17 @@ impl Sandbox {
     /// A sandbox with the database that this SQL makes.
     pub fn of_version(sql: &str) -> Self {
         let sandbox = Self::new(include_str!("../versions/jobs.toml"));
-        sandbox.write_private("runner.db", "");
-        let dir = sandbox.dir().to_str().expect("a plain path");
-        let database = sandbox.sql();
-        database.run(&format!("BEGIN; {} COMMIT; PRAGMA journal_mode = WAL", sql.replace("@DIR@", dir)));
+        sandbox.make_database("runner.db", sql);
         sandbox
+    }
+
+    /// Makes the database of this SQL, whose workers and jobs were in its folder.
+    pub fn make_database(&self, name: &str, sql: &str) {
+        self.write_private(name, "");
+        let db = self.path(name);
+        let dir = db.parent().and_then(Path::to_str).expect("a plain path");
+        Sql::open(&db)
+            .run(&format!("BEGIN; {} COMMIT; PRAGMA journal_mode = WAL", sql.replace("@DIR@", dir)));
     }
 
     /// A call of the program of the next version.

@@ -18,6 +18,7 @@ mod states;
 
 use std::time::Instant;
 
+use crate::support::versions::VERSIONS;
 use crate::tools::{Plan, Violations};
 
 #[test]
@@ -31,6 +32,14 @@ fn every_promise_outlives_a_power_cut_while_the_file_is_brought_up_to_a_new_vers
 }
 
 #[test]
+fn every_promise_outlives_a_power_cut_while_the_file_of_an_earlier_version_is_brought_up() {
+    for (version, sql) in VERSIONS {
+        println!("from {version}");
+        look_at(Plan::of("power_cut_while", "UPGRADE_STATES", 100), || scenario::record_older(sql));
+    }
+}
+
+#[test]
 fn every_promise_outlives_a_power_cut_over_a_line_of_a_crontab() {
     look_at(Plan::of("power_cut_over", "NIGHT_STATES", 250), scenario::record_nights);
 }
@@ -40,7 +49,7 @@ fn every_promise_outlives_a_power_cut_while_a_worker_removes_what_ended_well() {
     look_at(Plan::of("removes_what_ended_well", "KEEP_STATES", 250), scenario::record_keep);
 }
 
-fn look_at(plan: Plan, record: fn() -> scenario::Recording) {
+fn look_at(plan: Plan, record: impl FnOnce() -> scenario::Recording) {
     let began = Instant::now();
     let recording = record();
     println!("recorded {} acts in {:.1} s", recording.records.len(), began.elapsed().as_secs_f64());

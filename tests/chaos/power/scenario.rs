@@ -1,11 +1,14 @@
 //! A day in the life of a database, recorded: its creation, enqueues, workers, one that is killed, a recovery, replays, a
 //! copy, and outputs that are large enough to turn the write-ahead log over.
 
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::journal::{self, Record};
+use super::journal::{self, Act, Record};
 use crate::evidence::Rows;
-use crate::support::versions::next_version;
+use crate::support::versions::{columns, next_version, rows};
 use crate::support::{Background, Call, Finished, Sandbox, Sql, wait_until};
 use crate::tools::{shimmed, shimmed_program};
 
@@ -76,6 +79,42 @@ pub struct Recording {
     pub by_next_version: bool,
     /// The names that `runner run` is called for, each no more than once at a time, and by no worker.
     pub nightly: &'static [&'static str],
+    /// What the day begins with, where that is the database of an earlier version.
+    pub origin: Option<Origin>,
+}
+
+/// What a database of an earlier version holds before any other program has opened it.
+pub struct Origin {
+    pub rows: Rows,
+    columns: Vec<(String, String)>,
+    /// The rows that the day does not change.
+    kept: Vec<String>,
+}
+
+impl Origin {
+    fn of(db: &Path) -> Self {
+        let rows_at_first = Rows::read(db).expect("the database");
+        let sql = Sql::open(db);
+        let columns: Vec<_> = columns(&sql).into_iter().filter(|(table, _)| is_kept(table)).collect();
+        let kept = rows(&sql, &columns);
+        Self { rows: rows_at_first, columns, kept }
+    }
+
+    /// Lists what of it is gone or different in the same database.
+    pub fn changed_in(&self, db: &Path, later: &Rows) -> Vec<String> {
+        let now: HashSet<String> = rows(&Sql::open(db), &self.columns).into_iter().collect();
+        let gone = self.kept.iter().filter(|row| !now.contains(*row));
+        let mut wrong = self.rows.changed_in(later);
+        wrong.extend(gone.map(|row| format!("this is gone or different: {row}")));
+        let edges = self.rows.dependencies.iter().filter(|edge| !later.dependencies.contains(edge));
+        wrong.extend(edges.map(|edge| format!("this dependency is gone: {edge:?}")));
+        wrong
+    }
+}
+
+/// Whether the rows of a table stay as they are. The schedules are paused.
+fn is_kept(table: &str) -> bool {
+    matches!(table, "job_definitions" | "attempts" | "outputs" | "inputs" | "schedules")
 }
 
 impl Recording {
@@ -87,6 +126,8 @@ impl Recording {
 
 struct Day {
     sandbox: Sandbox,
+    /// How what was there at first came onto the disk.
+    before: Vec<Record>,
 }
 
 /// Lives through it once.
@@ -119,6 +160,20 @@ pub fn record_upgrade() -> Recording {
     day.add("plain");
     day.run("work -j1 --drain --log json").ok();
     Recording { first, by_next_version: true, ..day.ends() }
+}
+
+/// Lives through the day on which the program of today comes to the database of an earlier version, of which a dead worker still
+/// holds a job.
+pub fn record_older(sql: &str) -> Recording {
+    let day = Day::begins_with(sql);
+    let origin = Some(Origin::of(&day.sandbox.path("disk").join(DB)));
+    let first = day.before.len();
+    day.run("inspect").ok();
+    day.enqueues();
+    day.works();
+    day.loses_a_worker();
+    day.run("work -j2 --until-idle --log json").exits(1);
+    Recording { first, origin, ..day.ends() }
 }
 
 /// Lives through a day whose workers remove what ended well.
@@ -161,19 +216,45 @@ pub fn record_nights() -> Recording {
 
 impl Day {
     fn begins() -> Self {
-        let day = Self { sandbox: Sandbox::new(JOBS) };
+        let day = Self { sandbox: Sandbox::new(JOBS), before: Vec::new() };
         std::fs::create_dir(day.sandbox.path("disk")).expect("a folder");
+        day
+    }
+
+    /// A day that begins with the database of this SQL.
+    fn begins_with(sql: &str) -> Self {
+        let mut day = Self::begins();
+        day.sandbox.make_database(&format!("disk/{DB}"), sql);
+        let db = day.sandbox.path("disk").join(DB);
+        // Their times come with the years.
+        Sql::open(&db).run("UPDATE schedules SET paused = 1");
+        let inode = std::fs::metadata(&db).expect("the database").ino();
+        let bytes = std::fs::read(&db).expect("the database").into();
+        let path = PathBuf::from(DB);
+        let mut acts: Vec<Act> = Vec::new();
+        let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
+        folders.reverse();
+        for pair in folders.windows(2) {
+            acts.extend([Act::Mkdir(pair[1].to_owned()), Act::Sync(pair[0].to_owned())]);
+        }
+        let folder = folders.last().map(|folder| Act::Sync((*folder).to_owned()));
+        acts.extend([Act::Create(path.clone()), Act::Write { path: path.clone(), at: 0, bytes }]);
+        acts.push(Act::Sync(path.clone()));
+        acts.extend(folder);
+        day.before = acts.into_iter().map(|act| Record { pid: 0, inode, act }).collect();
         day
     }
 
     fn ends(self) -> Recording {
         let records = self.records();
         let last = Rows::read(&self.sandbox.path("disk").join(DB)).expect("the database");
-        Recording { sandbox: self.sandbox, records, last, first: 0, by_next_version: false, nightly: &[] }
+        let Self { sandbox, .. } = self;
+        Recording { sandbox, records, last, first: 0, by_next_version: false, nightly: &[], origin: None }
     }
 
     fn records(&self) -> Vec<Record> {
-        journal::read(&self.sandbox.path("journal"), &self.sandbox.path("disk"))
+        let told = journal::read(&self.sandbox.path("journal"), &self.sandbox.path("disk"));
+        self.before.iter().cloned().chain(told).collect()
     }
 
     /// Runs the program of the next version.
