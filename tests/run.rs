@@ -47,6 +47,38 @@ fn the_output_comes_as_if_the_command_had_been_typed_and_so_does_the_exit_status
 }
 
 #[test]
+fn what_waits_on_standard_input_is_not_passed_on_without_a_word() {
+    let sandbox = Sandbox::new(
+        "[jobs.plain]\ncommand = 'cat'\n[jobs.behind]\ncommand = 'true'\nafter = ['plain']\n\
+         [jobs.keyed]\ncommand = 'cat'\nstdin = 'of the key'\n\
+         [jobs.twice]\ncommand = 'test $RUNNER_ATTEMPT = 2'\nbackoff = '1ms'\n",
+    );
+    sandbox.write("input", "a\n");
+    sandbox.write("empty", "");
+    let run = |line: &str, input: &str| {
+        // Nothing else reads this pipe, so that what was written stays in it.
+        let script =
+            format!("[ -p pipe ] || mkfifo pipe; exec 3<>pipe; printf 'b\n' >&3; runner run {line} {input}");
+        sandbox.program("sh").with_runner_on_path().arg("-c").arg(script).run().ok()
+    };
+    let note =
+        "standard input is not passed on to the job; runner run --stdin … gives it all that comes there";
+    for (line, input) in [("plain", "< input"), ("plain", "<&3"), ("-- cat", "<&3"), ("behind", "<input")] {
+        assert_eq!(run(line, input).prints("").stderr.matches(note).count(), 1, "{line} {input}");
+    }
+    assert_eq!(run("twice", "<&3").stderr.matches(note).count(), 1, "at its first attempt alone");
+    assert_eq!(run("--json plain", "<&3").says("{\"note\":\"").json()["state"], "succeeded");
+    for input in ["<empty", "</dev/null", "<&-", "3<&- </dev/null", "</"] {
+        run("plain", input).prints("").quietly();
+    }
+    run("-q plain", "<&3").quietly();
+    run("keyed", "<&3").prints("of the key").quietly();
+    run("--stdin plain", "<input").prints("a\n").quietly();
+    let closed = "true | runner run plain";
+    sandbox.program("sh").with_runner_on_path().arg("-c").arg(closed).run().ok().quietly();
+}
+
+#[test]
 fn a_retry_says_why_and_when() {
     let sandbox = Sandbox::new(JOBS);
     let done = sandbox.run("run retried").ok().prints("try 1\ntry 2\n");

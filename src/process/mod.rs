@@ -25,6 +25,7 @@ mod start_errors;
 mod surroundings;
 mod tag;
 mod terminate;
+mod waiting_input;
 
 #[cfg(test)]
 mod testing;
@@ -43,3 +44,4 @@ pub use spawn::Launch;
 pub use start_errors::{is_disk_error, is_shortage};
 pub use tag::AttemptTag;
 pub use terminate::{end_attempts, end_previous_attempt};
+pub use waiting_input::has_waiting_input;

@@ -18,6 +18,9 @@ pub trait RunTask {
     /// Puts the job on disk for the worker with this row id, and gives its id; none if there is nothing to run.
     fn start(&mut self, store: &mut Store, worker: i64) -> Option<i64>;
 
+    /// Is called whenever an attempt of the job has started.
+    fn on_start(&mut self);
+
     /// Is called whenever something may have changed.
     fn look(&mut self, store: &Store, job: i64);
 }

@@ -14,7 +14,7 @@ pub struct RunArgs {
     /// A job of the job file
     #[arg(value_name = "NAME", num_args = 0..=1)]
     pub names: Vec<String>,
-    /// Keep standard input, at most 16 MiB
+    /// Pass on standard input, at most 16 MiB; else it is not read
     #[arg(long)]
     pub stdin: bool,
     /// Only show what would be run

@@ -17,9 +17,9 @@ use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Event, JobState, Outcome, OutputStream, decision_text, signal};
 use crate::place::runner;
-use crate::process::PassOn;
+use crate::process::{PassOn, has_waiting_input};
 use crate::report::{Reporter, words};
-use crate::store::{BlockReason, JobRow, Liveness, RunStart, Store};
+use crate::store::{BlockReason, JobRow, Liveness, NewJob, RunStart, Store};
 use crate::text::{Timestamp, relative_time};
 use crate::view::terminal::{Output, warn};
 use crate::view::text::status::{dependency_text, limit_text, rate_text, waits_for_others_text};
@@ -49,7 +49,14 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     if !out.quiet {
         enqueue::warn_of_unused_arguments(&plan.jobs);
     }
-    let mut task = Task { plan, quiet: out.quiet, started: None, notes: BTreeMap::new() };
+    let takes_input = named(&plan).is_some_and(|job| job.stdin.is_some() || job.definition.stdin.is_some());
+    let mut task = Task {
+        plan,
+        quiet: out.quiet,
+        looks_for_input: !takes_input && !out.quiet,
+        started: None,
+        notes: BTreeMap::new(),
+    };
     let mut reporter = RunReporter { quiet: out.quiet };
     let summary = worker::run(store, default_slots(), &mut reporter, &mut task, pass_on.clone())?;
     if let Some(pass_on) = &pass_on {
@@ -139,6 +146,8 @@ fn interrupted_text(args: &RunArgs, job: &JobRow, number: i32) -> String {
 struct Task {
     plan: Plan,
     quiet: bool,
+    /// What waits on standard input is to be told of, because nobody will read it.
+    looks_for_input: bool,
     started: Option<Result<RunStart>>,
     /// What keeps the job: since when, and whether that was told.
     notes: BTreeMap<String, (Instant, bool)>,
@@ -153,6 +162,15 @@ impl RunTask for Task {
         };
         self.started = Some(started);
         job
+    }
+
+    fn on_start(&mut self) {
+        if std::mem::take(&mut self.looks_for_input) && has_waiting_input() {
+            let with_it = runner("run", "--stdin …");
+            warn(&format!(
+                "standard input is not passed on to the job; {with_it} gives it all that comes there"
+            ));
+        }
     }
 
     fn look(&mut self, store: &Store, job: i64) {
@@ -189,14 +207,18 @@ impl Task {
             && let Some(job) = locate::find_job(store, id, clock::now())?
         {
             let is_taken_on = start == RunStart::TakenOn(id);
-            let named = self.plan.jobs.iter().find(|job| !job.is_dependency);
-            warn(&match named {
+            warn(&match named(&self.plan) {
                 Some(named) if !is_taken_on => enqueue::held_key(named, &job) + &due_text(&job),
                 _ => taken_on_text(store, &job)?,
             });
         }
         Ok(start)
     }
+}
+
+/// The job that was named, of a plan with its dependencies.
+fn named(plan: &Plan) -> Option<&NewJob> {
+    plan.jobs.iter().find(|job| !job.is_dependency)
 }
 
 /// Says that a `run` goes on with an earlier job, and what became of the last attempt of that.

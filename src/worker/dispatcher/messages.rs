@@ -11,6 +11,7 @@ use crate::process::{self, Progress};
 use crate::store::LiveOutput;
 use crate::worker::inbox::{Message, Timer, is_end_by_stop_signal, read_and_drop};
 use crate::worker::recovery::Findings;
+use crate::worker::run::Run;
 use crate::worker::shutdown::ShutdownStep;
 
 impl Dispatcher<'_> {
@@ -44,6 +45,11 @@ impl Dispatcher<'_> {
                         label: JobLabel::of(&claim.definition, claim.label.clone(), &claim.args),
                         pid,
                     };
+                    if let Some(Run { task, job: Some(job), .. }) = &mut self.run
+                        && *job == claim.job_id
+                    {
+                        task.on_start();
+                    }
                     self.report(&started);
                 }
             }
