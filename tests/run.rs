@@ -1,6 +1,8 @@
 //! `runner run`: a job, what it is after, and the alerts of their deaths, run by the call itself.
 
-use crate::support::{Background, Sandbox, Signal, assert_fields, is_alive, json, wait_until};
+use rustix::process::{Pid, kill_process};
+
+use crate::support::{Background, Sandbox, Signal, assert_fields, eventually, is_alive, json, wait_until};
 
 const JOBS: &str = r#"
 [jobs.night]
@@ -285,6 +287,29 @@ fn a_reader_that_is_gone_or_reads_nothing_changes_nothing() {
     sandbox.until_state(2, "dead");
     sandbox.write("done", "");
     reader.wait().ok();
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_a_reader_after_the_job_has_ended() {
+    for (options, end, state, signal, status) in [
+        ("", "", "succeeded", Signal::HUP, 0),
+        ("", "; exit 7", "dead", Signal::TERM, 7),
+        ("", "; exit 7", "dead", Signal::INT, 7),
+        ("--json", "", "succeeded", Signal::TERM, 0),
+        ("--json", "; exit 7", "dead", Signal::HUP, 7),
+    ] {
+        let sandbox = Sandbox::empty();
+        let (unread, writing) = std::io::pipe().expect("a pipe");
+        let both = writing.try_clone().expect("its end");
+        let line = format!("head -c 100000 /dev/zero{end}");
+        let mut run = sandbox.call(&format!("run {options} -c")).arg(line).spawn(writing, both);
+        wait_until("the job to be enqueued", || sandbox.db().exists() && sandbox.count_jobs() == 1);
+        sandbox.until_state(1, state);
+        kill_process(Pid::from_child(&run), signal).expect("the program is there");
+        let ended = eventually("the program ends", || run.try_wait().expect("a child"));
+        assert_eq!(ended.code(), Some(status), "{options} {signal:?} {end}");
+        drop(unread);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Output on a terminal: as wide as it is, in the colours and letters that it can show.
 
-use crate::support::{Call, Finished, Sandbox, Session, assert_screen, many_kinds, wait_until};
+use crate::support::{Call, Finished, Sandbox, Session, Signal, assert_screen, many_kinds, wait_until};
 
 /// A terminal that can show everything.
 const ABLE: [(&str, &str); 2] = [("TERM", "xterm-256color"), ("LANG", "C.UTF-8")];
@@ -326,5 +326,78 @@ fn narrow_lists_keep_names_and_what_matters() {
         // A command is not broken, so that it can be copied.
         let mut lines = ran.stdout.lines().filter(|line| !line.trim_start().starts_with("runner retry "));
         assert!(lines.all(|line| line.trim_end().chars().count() <= columns.into()), "{ran}");
+    }
+}
+
+const CTRL_S: &str = "\u{13}";
+const CTRL_Q: &str = "\u{11}";
+
+/// A `run` at a terminal that takes no output, because nobody reads it or because Ctrl-S has stopped it. Its job is number 2.
+fn stuck_run(sandbox: &Sandbox, options: &str, line: &str, pressed: &str) -> Session {
+    // The note that a database was created would have to be read first.
+    sandbox.add("--in 1h -- true");
+    let call = sandbox.call(&format!("run {options} -c")).arg(line);
+    let run = Session::start_unread(call, 80, pressed);
+    wait_until("the job to be enqueued", || sandbox.count_jobs() == 2);
+    run
+}
+
+#[test]
+fn a_terminal_that_takes_no_output_holds_up_no_timeout_no_cancel_and_no_signal() {
+    let line = "grep -h ^flags /proc/$PPID/fdinfo/[12] > flags; echo $$ > pid; exec yes | tee /dev/stderr";
+    for (pressed, signal, state, status) in [
+        ("", Signal::TERM, "pending", 143),
+        (CTRL_S, Signal::HUP, "pending", 129),
+        (CTRL_S, Signal::INT, "cancelled", 130),
+    ] {
+        let sandbox = Sandbox::empty();
+        let mut run = stuck_run(&sandbox, "", line, pressed);
+        sandbox.pid_of("pid");
+        run.signal(signal);
+        assert_eq!(run.status(), Some(status), "{signal:?}");
+        assert_eq!(sandbox.job(2)["state"], state);
+        // The terminal is not this program's alone, whose writes block as before.
+        let flags = sandbox.read("flags");
+        let mut flags = flags.lines().map(|line| line.trim_start_matches("flags:").trim());
+        assert!(
+            flags.all(|flags| u32::from_str_radix(flags, 8).is_ok_and(|flags| flags & 0o4000 == 0)),
+            "O_NONBLOCK is set"
+        );
+    }
+    for (pressed, options, state, status) in [
+        (CTRL_S, "--timeout 300ms", "dead", 124),
+        ("", "--timeout 300ms --max-attempts 2 --backoff 1ms", "dead", 124),
+        ("", "", "cancelled", 1),
+    ] {
+        let sandbox = Sandbox::empty();
+        let mut run = stuck_run(&sandbox, options, line, pressed);
+        sandbox.pid_of("pid");
+        if state == "cancelled" {
+            sandbox.run("cancel 2").ok();
+        }
+        sandbox.until_state(2, state);
+        // What is left of the output waits for somebody who reads it, unless a signal comes.
+        run.signal(Signal::HUP);
+        assert_eq!(run.status(), Some(status), "{options}");
+    }
+}
+
+#[test]
+fn what_a_terminal_did_not_take_comes_in_its_order_once_it_does() {
+    for pressed in ["", CTRL_S] {
+        let sandbox = Sandbox::empty();
+        let line = "seq 8000; echo try $RUNNER_ATTEMPT; exit 3";
+        let mut run = stuck_run(&sandbox, "--max-attempts 2 --backoff 1ms", line, pressed);
+        sandbox.until_state(2, "dead");
+        run.read();
+        run.press(CTRL_Q);
+        assert_eq!(run.status(), Some(3));
+        let lines = run.end();
+        let at = |text: &str| lines.iter().position(|line| line.contains(text)).expect(text);
+        let order = ["try 1", "EXIT_3 is retried", "try 2", "dead, EXIT_3"].map(at);
+        assert!(order.is_sorted(), "{order:?}");
+        let numbers: Vec<String> = (1..=8000).map(|number| number.to_string()).collect();
+        let printed: Vec<&String> = lines.iter().filter(|line| line.parse::<u32>().is_ok()).collect();
+        assert!(printed.iter().copied().eq(numbers.iter().chain(&numbers)), "{}", printed.len());
     }
 }

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::model::{AttemptEnd, AttemptOutput, EndCause, OutputStream, Status};
 use crate::text::{Millis, Timestamp};
 
-use super::control::wait_ready;
+use super::control::wait_readable;
 use super::held_output::leave_to_reader;
 use super::job_files::take_report;
 use super::output::Capture;
@@ -164,11 +164,9 @@ impl RunningAttempt<'_> {
     fn wait_and_read(&mut self, control: &Control) {
         let limit = self.wake_at().map(|at| at.saturating_duration_since(Instant::now()));
         let pidfd = self.leader_runs().then(|| self.pidfd.as_fd());
-        let [stdout, stderr] = OutputStream::BOTH.map(|stream| self.capture.pipe_to_read(stream));
-        let behind = OutputStream::BOTH.map(|stream| self.capture.behind(stream));
+        let [stdout, stderr] = OutputStream::BOTH.map(|stream| self.capture.to_wait_for(stream));
         let [_, stdout, stderr, has_ended] =
-            wait_ready([Some(control.waker()), stdout, stderr, pidfd], behind, limit);
-        self.capture.pass_on();
+            wait_readable([Some(control.waker()), stdout, stderr, pidfd], limit);
         for (stream, is_readable) in OutputStream::BOTH.into_iter().zip([stdout, stderr]) {
             if is_readable {
                 self.capture.read(stream);

@@ -123,20 +123,9 @@ pub(super) fn wait_readable<const N: usize>(
     descriptors: [Option<BorrowedFd<'_>>; N],
     limit: Option<Duration>,
 ) -> [bool; N] {
-    wait_ready(descriptors, [], limit)
-}
-
-/// Waits until one of the first descriptors is readable or closed, or one of the others writable, at most `limit`, and may
-/// return early. Returns which of the first are ready.
-pub(super) fn wait_ready<'a, const N: usize, const M: usize>(
-    descriptors: [Option<BorrowedFd<'a>>; N],
-    written_to: [Option<BorrowedFd<'a>>; M],
-    limit: Option<Duration>,
-) -> [bool; N] {
-    let polled = |flags| move |each: &BorrowedFd<'a>| PollFd::from_borrowed_fd(*each, flags);
-    let read = descriptors.iter().flatten().map(polled(PollFlags::IN));
-    let written = written_to.iter().flatten().map(polled(PollFlags::OUT));
-    let mut polled: Vec<PollFd<'_>> = read.chain(written).collect();
+    let present = descriptors.iter().flatten();
+    let mut polled: Vec<PollFd<'_>> =
+        present.map(|each| PollFd::from_borrowed_fd(*each, PollFlags::IN)).collect();
     // A limit beyond what the kernel counts is none.
     let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
     if poll(&mut polled, limit.as_ref()).is_err_and(|error| error != Errno::INTR) {

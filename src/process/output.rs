@@ -39,24 +39,11 @@ impl<'a> Capture<'a> {
         Self { pipes, kept: KeptOutput::new(limit), pass_on, chunk: Vec::new() }
     }
 
-    /// The pipe, until every process has closed the other end. None, too, while whoever the stream is passed on to is behind.
-    pub fn pipe_to_read(&self, stream: OutputStream) -> Option<BorrowedFd<'_>> {
-        let is_behind = self.pass_on.is_some_and(|to| to.outlet(stream).is_full());
-        self.pipes[stream as usize].as_ref().filter(|_| !is_behind).map(AsFd::as_fd)
-    }
-
-    /// The descriptor that bytes of this stream wait to be passed on to.
-    pub fn behind(&self, stream: OutputStream) -> Option<BorrowedFd<'a>> {
-        self.pass_on?.outlet(stream).behind()
-    }
-
-    /// Passes on as much as the readers take now.
-    pub fn pass_on(&self) {
-        for stream in OutputStream::BOTH {
-            if let Some(to) = self.pass_on {
-                to.outlet(stream).write();
-            }
-        }
+    /// The pipe, until every process has closed the other end; while whoever the stream is passed on to is behind, what tells that
+    /// there is room again.
+    pub fn to_wait_for(&self, stream: OutputStream) -> Option<BorrowedFd<'_>> {
+        let pipe = self.pipes[stream as usize].as_ref()?;
+        Some(self.pass_on.and_then(|to| to.awaits_room(stream)).unwrap_or_else(|| pipe.as_fd()))
     }
 
     /// Whether every process has closed the other ends.
@@ -75,7 +62,7 @@ impl<'a> Capture<'a> {
             Ok(1..) => {
                 self.kept.push(stream, &self.chunk, clock::now());
                 if let Some(to) = self.pass_on {
-                    to.outlet(stream).take(&self.chunk);
+                    to.take(stream, &self.chunk);
                 }
                 true
             }

@@ -1,170 +1,290 @@
-//! Passes on what attempts write, byte for byte, to the standard output and the standard error of this process.
+//! Passes on bytes as they are to the standard output and the standard error of this process: what attempts write, and what a
+//! `run` says of them.
 //!
 //! A slow reader slows an attempt down as a pipe would: what waits for the reader is bounded, and the attempt's own pipe is not
-//! read meanwhile. But no write blocks, so that timeouts and cancels hold. A reader that is gone changes nothing.
+//! read meanwhile. But nobody who has something to pass on waits, so that timeouts, cancels and signals hold. A thread does the
+//! writing: a terminal that is stopped holds up every write, and without blocking it could be written to only if that were
+//! set for everybody who has it open. A reader that is gone changes nothing.
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 
 use crate::model::OutputStream;
 
-/// No more of a stream is read while this much of it waits for the reader.
+/// No more of a stream is read while this much waits for the reader.
 const MAX_WAITING: usize = 64 << 10;
 
-/// A pipe that has room takes this many bytes without blocking: `PIPE_BUF`, pipe(7).
+/// What is written at once, so that a slow reader makes room little by little.
 const CHUNK: usize = 4096;
 
 /// The standard output and the standard error of this process, for the threads of all slots.
 #[derive(Debug)]
 pub struct PassOn {
-    stdout: Outlet,
-    stderr: Outlet,
+    /// One for each stream, or the same for both, where both go to one file or terminal: there the order is kept.
+    lanes: [Arc<Lane>; 2],
 }
 
 impl PassOn {
     /// Fails if the process has no descriptors left.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { stdout: Outlet::new(io::stdout().as_fd())?, stderr: Outlet::new(io::stderr().as_fd())? })
+        Self::to([io::stdout().as_fd(), io::stderr().as_fd()])
+    }
+
+    fn to(streams: [BorrowedFd<'_>; 2]) -> io::Result<Self> {
+        let [stdout, stderr] = streams;
+        let descriptors = Arc::new([stdout.try_clone_to_owned()?, stderr.try_clone_to_owned()?]);
+        let [one, other] = [fstat(stdout)?, fstat(stderr)?].map(|stat| (stat.st_dev, stat.st_ino));
+        let first = Arc::new(Lane::new(Arc::clone(&descriptors))?);
+        let second = if one == other { Arc::clone(&first) } else { Arc::new(Lane::new(descriptors)?) };
+        Ok(Self { lanes: [first, second] })
+    }
+
+    /// Takes these bytes, to be written behind those that it has.
+    pub fn take(&self, stream: OutputStream, bytes: &[u8]) {
+        self.lanes[stream as usize].take(stream, bytes);
+    }
+
+    /// The descriptor that is readable once there is room again; none while there is.
+    pub(super) fn awaits_room(&self, stream: OutputStream) -> Option<BorrowedFd<'_>> {
+        let target = &self.lanes[stream as usize].target;
+        target.state().is_full().then(|| target.room.as_fd())
     }
 
     /// The stream that could not be written to, as on a full disk, and why. A reader that is gone is no failure.
     pub fn failure(&self) -> Option<(OutputStream, io::Error)> {
-        [OutputStream::Stdout, OutputStream::Stderr].into_iter().find_map(|stream| {
-            let failure = self.outlet(stream).waiting().failure.filter(|error| *error != Errno::PIPE)?;
-            Some((stream, failure.into()))
+        OutputStream::BOTH.into_iter().find_map(|stream| {
+            let target = &self.lanes[stream as usize].target;
+            let failure = target.state().failures[stream as usize];
+            let failure =
+                failure.filter(|error| !is_reader_gone(&target.descriptors[stream as usize], *error));
+            Some((stream, failure?.into()))
         })
     }
 
-    pub(super) fn outlet(&self, stream: OutputStream) -> &Outlet {
-        match stream {
-            OutputStream::Stdout => &self.stdout,
-            OutputStream::Stderr => &self.stderr,
-        }
-    }
-
-    /// Waits until the readers may take more, at most this long, and writes it. True once nothing waits any more.
+    /// Waits until all is written, at most this long. True if it is.
     pub fn finish(&self, limit: Duration) -> bool {
-        let outlets = [&self.stdout, &self.stderr];
-        let behind = outlets.map(Outlet::behind);
-        let behind = behind.iter().flatten().map(|each| PollFd::from_borrowed_fd(*each, PollFlags::OUT));
-        let mut behind: Vec<_> = behind.collect();
-        // After an error nothing can be written, and the caller calls again.
-        let _ = poll(&mut behind, Timespec::try_from(limit).ok().as_ref());
-        for outlet in outlets {
-            outlet.write();
-        }
-        outlets.iter().all(|outlet| outlet.behind().is_none())
+        let began = Instant::now();
+        self.lanes.iter().all(|lane| lane.target.finish(limit.saturating_sub(began.elapsed())))
     }
 }
 
-/// A descriptor that output is passed on to, and what waits to be written to it.
+/// Bytes of one of the streams.
+type Piece = (OutputStream, Vec<u8>);
+
+/// The way to one file, pipe or terminal.
 #[derive(Debug)]
-pub(super) struct Outlet {
-    descriptor: OwnedFd,
-    waiting: Mutex<Waiting>,
+struct Lane {
+    /// None before the first bytes, and as long as the machine cannot start another thread.
+    writer: Mutex<Option<Sender<Piece>>>,
+    target: Arc<Target>,
 }
 
-#[derive(Debug, Default)]
-struct Waiting {
-    bytes: VecDeque<u8>,
-    /// A write has failed, so that nothing more is written.
-    failure: Option<Errno>,
-}
-
-impl Outlet {
-    fn new(descriptor: BorrowedFd<'_>) -> io::Result<Self> {
-        Ok(Self { descriptor: descriptor.try_clone_to_owned()?, waiting: Mutex::default() })
+impl Lane {
+    fn new(descriptors: Arc<[OwnedFd; 2]>) -> io::Result<Self> {
+        let room = eventfd(1, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let target = Target { descriptors, state: Mutex::default(), written: Condvar::new(), room };
+        Ok(Self { writer: Mutex::default(), target: Arc::new(target) })
     }
 
-    /// Takes these bytes, and writes as much as the reader takes now.
-    pub fn take(&self, bytes: &[u8]) {
-        let mut waiting = self.waiting();
-        if waiting.failure.is_none() {
-            waiting.bytes.extend(bytes);
-            waiting.write(self.descriptor.as_fd());
+    fn take(&self, stream: OutputStream, bytes: &[u8]) {
+        self.target.add(bytes.len());
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if writer.is_none() {
+            *writer = Target::start_writer(&self.target).ok();
         }
-    }
-
-    /// Writes as much as the reader takes now.
-    pub fn write(&self) {
-        self.waiting().write(self.descriptor.as_fd());
-    }
-
-    /// Whether the reader is so far behind that nothing more is to be taken for it.
-    pub fn is_full(&self) -> bool {
-        self.waiting().bytes.len() >= MAX_WAITING
-    }
-
-    /// The descriptor, if something waits to be written to it.
-    pub fn behind(&self) -> Option<BorrowedFd<'_>> {
-        (!self.waiting().bytes.is_empty()).then(|| self.descriptor.as_fd())
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Waiting {
-    fn write(&mut self, descriptor: BorrowedFd<'_>) {
-        while !self.bytes.is_empty() && has_room(descriptor) {
-            let (front, _) = self.bytes.as_slices();
-            match rustix::io::write(descriptor, &front[..front.len().min(CHUNK)]) {
-                Ok(written) => drop(self.bytes.drain(..written)),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return,
-                Err(error) => *self = Self { bytes: VecDeque::new(), failure: Some(error) },
+        for piece in bytes.chunks(CHUNK).map(|chunk| (stream, chunk.to_vec())) {
+            let unsent = match &*writer {
+                Some(writer) => writer.send(piece).err().map(|unsent| unsent.0),
+                None => Some(piece),
+            };
+            if let Some(piece) = unsent {
+                self.target.write(&piece);
             }
         }
     }
 }
 
-/// Whether a write of at most [`CHUNK`] bytes ends at once, be it with an error.
-fn has_room(descriptor: BorrowedFd<'_>) -> bool {
-    let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::OUT)];
-    poll(&mut polled, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+#[derive(Debug)]
+struct Target {
+    /// Those of both streams, although only one of them may come this way.
+    descriptors: Arc<[OwnedFd; 2]>,
+    state: Mutex<State>,
+    /// Told after each piece.
+    written: Condvar,
+    /// Readable while there is room.
+    room: OwnedFd,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The number of bytes that were taken and are not written yet.
+    waiting: usize,
+    /// Of each stream: a write has failed, so that nothing more is written.
+    failures: [Option<Errno>; 2],
+}
+
+impl State {
+    const fn is_full(&self) -> bool {
+        self.waiting >= MAX_WAITING
+    }
+}
+
+impl Target {
+    /// The thread ends when the sender is dropped.
+    fn start_writer(target: &Arc<Self>) -> io::Result<Sender<Piece>> {
+        let (sender, pieces) = channel();
+        let target = Arc::clone(target);
+        let write_all = move || pieces.iter().for_each(|piece| target.write(&piece));
+        thread::Builder::new().name("pass-on".to_owned()).spawn(write_all)?;
+        Ok(sender)
+    }
+
+    fn add(&self, bytes: usize) {
+        let mut state = self.state();
+        state.waiting += bytes;
+        if state.is_full() {
+            // Fails only if it is not readable already.
+            let _ = rustix::io::read(&self.room, &mut [0_u8; 8]);
+        }
+    }
+
+    /// Writes a piece, and waits for the reader.
+    fn write(&self, (stream, bytes): &Piece) {
+        let stream = *stream as usize;
+        let has_failed = self.state().failures[stream].is_some();
+        let done = if has_failed { Ok(()) } else { write_all(&self.descriptors[stream], bytes) };
+        let mut state = self.state();
+        let was_full = state.is_full();
+        state.waiting -= bytes.len();
+        state.failures[stream] = state.failures[stream].or(done.err());
+        if was_full && !state.is_full() {
+            // Fails only if the counter is full, and then it is readable.
+            let _ = rustix::io::write(&self.room, &1_u64.to_ne_bytes());
+        }
+        self.written.notify_all();
+    }
+
+    fn finish(&self, limit: Duration) -> bool {
+        let waited = self.written.wait_timeout_while(self.state(), limit, |state| state.waiting > 0);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.waiting == 0
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn write_all(descriptor: &OwnedFd, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        match rustix::io::write(descriptor, bytes) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            // Somebody else has set it so.
+            Err(Errno::AGAIN) => {
+                let _ = poll(&mut [PollFd::new(descriptor, PollFlags::OUT)], None);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a write failed with this error because nobody can read any more. Of a terminal that was closed Linux says that there
+/// was an input/output error.
+fn is_reader_gone(descriptor: &OwnedFd, error: Errno) -> bool {
+    let is_device =
+        || fstat(descriptor).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_char_device());
+    matches!(error, Errno::PIPE | Errno::CONNRESET) || error == Errno::IO && is_device()
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::io::{Read, pipe};
+    use std::io::{PipeReader, Read, pipe};
+
+    use OutputStream::{Stderr, Stdout};
 
     use super::*;
 
-    #[test]
-    fn a_slow_reader_gets_every_byte_and_blocks_nobody() {
+    /// Where nobody reads in a test that writes nothing to it.
+    fn to_pipe() -> (PassOn, PipeReader) {
         let (reading, writing) = pipe().unwrap();
-        let outlet = Outlet::new(writing.as_fd()).unwrap();
-        drop(writing);
+        let null = File::options().write(true).open("/dev/null").unwrap();
+        (PassOn::to([writing.as_fd(), null.as_fd()]).unwrap(), reading)
+    }
+
+    fn has_room(pass_on: &PassOn) -> bool {
+        let room = &pass_on.lanes[Stdout as usize].target.room;
+        let mut polled = [PollFd::new(room, PollFlags::IN)];
+        let is_readable = poll(&mut polled, Some(&rustix::event::Timespec::default())).unwrap() > 0;
+        assert_eq!(is_readable, pass_on.awaits_room(Stdout).is_none());
+        is_readable
+    }
+
+    #[test]
+    fn a_slow_reader_gets_every_byte_and_holds_up_nobody() {
+        let (pass_on, mut reading) = to_pipe();
+        assert!(has_room(&pass_on));
         let bytes: Vec<u8> = (0..300_000_u32).map(|number| number.to_le_bytes()[0]).collect();
-        outlet.take(&bytes);
-        assert!(outlet.is_full() && outlet.behind().is_some());
-        let (mut reader, mut read) = (File::from(OwnedFd::from(reading)), vec![0; 1]);
-        reader.read_exact(&mut read).unwrap();
-        while outlet.behind().is_some() {
-            let mut chunk = [0; 10_000];
-            let count = reader.read(&mut chunk).unwrap();
-            read.extend(&chunk[..count]);
-            outlet.write();
+        for piece in bytes.chunks(1_000) {
+            pass_on.take(Stdout, piece);
         }
-        drop(outlet);
-        reader.read_to_end(&mut read).unwrap();
+        assert!(!has_room(&pass_on) && !pass_on.finish(Duration::ZERO));
+        let mut read = vec![0; bytes.len()];
+        reading.read_exact(&mut read).unwrap();
         assert!(read == bytes);
+        assert!(pass_on.finish(Duration::MAX) && has_room(&pass_on));
+        drop(pass_on);
+        assert_eq!(reading.read(&mut [0]).unwrap(), 0, "the thread has ended, too");
     }
 
     #[test]
     fn a_reader_that_is_gone_is_forgotten() {
-        let (reading, writing) = pipe().unwrap();
-        let outlet = Outlet::new(writing.as_fd()).unwrap();
+        let (pass_on, reading) = to_pipe();
         drop(reading);
-        outlet.take(&vec![0; 300_000]);
-        assert!(!outlet.is_full() && outlet.behind().is_none());
+        pass_on.take(Stdout, &vec![0; 300_000]);
+        assert!(pass_on.finish(Duration::MAX) && has_room(&pass_on));
+        pass_on.take(Stdout, b"x");
+        assert!(pass_on.finish(Duration::MAX) && pass_on.failure().is_none());
+    }
+
+    #[test]
+    fn a_full_disk_is_told() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let pass_on = PassOn::to([full.as_fd(), full.as_fd()]).unwrap();
+        pass_on.take(Stderr, b"x");
+        assert!(pass_on.finish(Duration::MAX));
+        let (stream, error) = pass_on.failure().unwrap();
+        assert_eq!((stream, error.kind()), (Stderr, io::ErrorKind::StorageFull));
+    }
+
+    #[test]
+    fn streams_that_go_to_one_place_keep_their_order_and_others_do_not_wait_for_each_other() {
+        let (mut reading, writing) = pipe().unwrap();
+        let pass_on = PassOn::to([writing.as_fd(), writing.as_fd()]).unwrap();
+        drop(writing);
+        let expected: Vec<u8> = (0..50_000_u32).flat_map(u32::to_le_bytes).collect();
+        for (number, bytes) in expected.chunks(4).enumerate() {
+            pass_on.take(OutputStream::BOTH[number % 2], bytes);
+        }
+        let mut read = vec![0; expected.len()];
+        reading.read_exact(&mut read).unwrap();
+        assert!(read == expected);
+
+        let ((_unread, stuck), (mut read, live)) = (pipe().unwrap(), pipe().unwrap());
+        let pass_on = PassOn::to([stuck.as_fd(), live.as_fd()]).unwrap();
+        pass_on.take(Stdout, &vec![0; 300_000]);
+        pass_on.take(Stderr, b"x");
+        read.read_exact(&mut [0]).unwrap();
     }
 }

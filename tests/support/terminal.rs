@@ -105,24 +105,40 @@ pub struct Session {
 
 impl Session {
     pub fn start(call: Call, columns: u16) -> Self {
-        let (Terminal(mut side), screen) = Terminal::open(columns);
+        let mut session = Self::start_unread(call, columns, "");
+        session.read();
+        session
+    }
+
+    /// Nobody reads what comes on the terminal, until [`Session::read`]. These keys are pressed before the program starts.
+    pub fn start_unread(call: Call, columns: u16, pressed: &str) -> Self {
+        let (Terminal(mut keys), screen) = Terminal::open(columns);
+        keys.write_all(pressed.as_bytes()).expect("a key can be pressed");
         // Output on its way to the screen is not discarded when a key is pressed.
         let mut modes = tcgetattr(&screen).expect("a terminal");
         modes.local_modes |= LocalModes::NOFLSH;
         tcsetattr(&screen, OptionalActions::Now, &modes).expect("its modes can be set");
-        let keys = side.try_clone().expect("the keyboard");
         let child = call.spawn_at(&screen);
-        drop(screen);
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let sink = Arc::clone(&seen);
-        let reader = thread::spawn(move || {
+        Self { child, columns, keys, modes, seen: Arc::default(), reader: None }
+    }
+
+    /// Reads on until nobody has the terminal open any more.
+    pub fn read(&mut self) {
+        let mut side = self.keys.try_clone().expect("the side that is read from");
+        let sink = Arc::clone(&self.seen);
+        self.reader = Some(thread::spawn(move || {
             let mut piece = [0; 4_096];
             // At the end Linux says that there was an input/output error.
             while let Ok(length @ 1..) = side.read(&mut piece) {
                 sink.lock().expect("no reader panics").extend_from_slice(&piece[..length]);
             }
-        });
-        Self { child, columns, keys, modes, seen, reader: Some(reader) }
+        }));
+    }
+
+    /// Waits for the end of the program, and gives its exit status.
+    #[track_caller]
+    pub fn status(&mut self) -> Option<i32> {
+        eventually("the program ends", || self.child.try_wait().expect("a child")).code()
     }
 
     /// The lines that stand on the screen, and what has scrolled off it.
@@ -180,8 +196,7 @@ impl Session {
     /// Waits for its end with this status, and gives what it has left on the screen. It must have left the terminal as it was.
     #[track_caller]
     pub fn exits(mut self, status: i32) -> Vec<String> {
-        let ended = eventually("the program ends", || self.child.try_wait().expect("a child"));
-        assert_eq!(ended.code(), Some(status), "{:#?}", self.lines());
+        assert_eq!(self.status(), Some(status), "{:#?}", self.lines());
         let modes = tcgetattr(&self.keys).expect("a terminal").local_modes;
         assert_eq!(modes, self.modes.local_modes);
         let seen = Arc::clone(&self.seen);
@@ -198,7 +213,7 @@ impl Session {
     /// Waits for its end, and gives what it has left on the screen.
     #[track_caller]
     pub fn end(mut self) -> Vec<String> {
-        eventually("the program ends", || self.child.try_wait().expect("a child"));
+        self.status();
         self.reader.take().expect("it was started").join().expect("no reader panics");
         self.lines()
     }

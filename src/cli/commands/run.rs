@@ -1,16 +1,20 @@
 //! `runner run`: enqueues a job and is the worker for it and for what it depends on, until it has ended.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use super::enqueue;
-use super::wait::{Poller, exit_status_of_job};
+use super::wait::{exit_status_of_job, is_ignored};
 use super::work::default_slots;
 use crate::cli::args::{Global, RunArgs};
-use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::error::{CliError, ExitStatus, describe, print_error};
 use crate::cli::locate;
 use crate::cli::plan::Plan;
 use crate::cli::workers::worker_statuses;
@@ -21,7 +25,7 @@ use crate::process::{PassOn, has_waiting_input};
 use crate::report::{Reporter, words};
 use crate::store::{BlockReason, JobRow, Liveness, NewJob, RunStart, Store};
 use crate::text::{Timestamp, relative_time};
-use crate::view::terminal::{Output, warn};
+use crate::view::terminal::{Output, print_through, warn};
 use crate::view::text::status::{dependency_text, limit_text, rate_text, waits_for_others_text};
 use crate::worker::{self, RunTask, Summary};
 
@@ -30,6 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often a signal is looked for while a slow reader takes the rest of the output.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How long a reader may still take output after a signal to stop.
+const FINAL_WAIT: Duration = Duration::from_secs(1);
 
 pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStatus> {
     if args.options.delay.is_some() || args.options.at.is_some() {
@@ -44,56 +51,94 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     }
     let store = locate::open_or_create(global)?;
     store.check_path()?;
-    let passes_on = !out.quiet && !out.json;
-    let pass_on = if passes_on { Some(Arc::new(PassOn::new()?)) } else { None };
     if !out.quiet {
         enqueue::warn_of_unused_arguments(&plan.jobs);
     }
-    let takes_input = named(&plan).is_some_and(|job| job.stdin.is_some() || job.definition.stdin.is_some());
-    let mut task = Task {
-        plan,
-        quiet: out.quiet,
-        looks_for_input: !takes_input && !out.quiet,
-        started: None,
-        notes: BTreeMap::new(),
-    };
-    let mut reporter = RunReporter { quiet: out.quiet };
-    let summary = worker::run(store, default_slots(), &mut reporter, &mut task, pass_on.clone())?;
-    if let Some(pass_on) = &pass_on {
-        finish(pass_on)?;
-    }
-    let lost = pass_on.and_then(|pass_on| pass_on.failure());
-    let Some(started) = task.started else {
-        let signal = summary.stopped_by.unwrap_or_default();
-        bail!(CliError::new(ExitStatus::of_signal(signal), "stopped before anything was enqueued"));
-    };
-    let started = started?;
-    let (RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::Held(id)) = started;
-    let status = end(global, args, out, started, summary)?;
-    let Some((stream, error)) = lost else { return Ok(status) };
+    // A terminal that is stopped, or a pager, would hold up timeouts and signals.
+    let pass_on = Arc::new(PassOn::new()?);
+    let printed = Arc::clone(&pass_on);
+    print_through(move |stream, bytes| printed.take(stream, bytes));
+    let stops = Stops::default();
+    let mut task = Task::new(plan, out.quiet);
+    let mut reporter = RunReporter { quiet: out.quiet, stops: &stops };
+    let of_jobs = (!out.quiet && !out.json).then(|| Arc::clone(&pass_on));
+    let ran = worker::run(store, default_slots(), &mut reporter, &mut task, of_jobs);
+    let ended = ran.and_then(|summary| {
+        stops.were_handled(&summary);
+        let (status, id) = end(global, args, out, task.started, summary)?;
+        out.flush().map(|()| (status, Some(id)))
+    });
+    let (status, job) = ended.unwrap_or_else(|error| {
+        let error = describe(&error);
+        print_error(&error);
+        (error.status, None)
+    });
+    stops.let_readers_finish(&pass_on);
+    let Some((stream, error)) = pass_on.failure() else { return Ok(status) };
     let name = if stream == OutputStream::Stdout { "standard output" } else { "standard error" };
-    warn(&format!(
-        "not all that was written could be passed on to {name}: {error}; {} has it",
-        runner("logs", id)
-    ));
+    let kept = match job {
+        Some(id) if out.json => format!("; {} has it", runner("inspect", format_args!("{id} --json"))),
+        Some(id) => format!("; {} has it", runner("logs", id)),
+        None => String::new(),
+    };
+    warn(&format!("not all that was written could be passed on to {name}: {error}{kept}"));
+    stops.let_readers_finish(&pass_on);
     Ok(if status == ExitStatus::SUCCESS { ExitStatus::IO } else { status })
 }
 
-/// Waits until the reader of the output has taken all of it, unless a signal ends the wait.
-fn finish(pass_on: &PassOn) -> Result<()> {
-    let signals = Poller::start()?;
-    while !pass_on.finish(SIGNAL_INTERVAL) && signals.stopped().is_none() {}
-    Ok(())
+/// The signals that ask a run to stop, also after its job has ended, while a reader is behind.
+struct Stops {
+    wanted: Vec<i32>,
+    noted: Arc<AtomicBool>,
 }
 
-/// Tells how the job has ended, and gives the exit status.
+impl Default for Stops {
+    /// Finds those that are not ignored. The worker changes what is.
+    fn default() -> Self {
+        let is_wanted = |signal: &i32| *signal == SIGTERM || !is_ignored(*signal);
+        let wanted = [SIGTERM, SIGINT, SIGHUP].into_iter().filter(is_wanted).collect();
+        Self { wanted, noted: Arc::default() }
+    }
+}
+
+impl Stops {
+    /// Notes that one has come, if the worker was ended by it.
+    fn were_handled(&self, summary: &Summary) {
+        if summary.stopped_by.or(summary.cancelled_by).is_some() {
+            self.noted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes them from now on. Until then they have to have their effect by other means.
+    fn listen(&self) -> io::Result<()> {
+        self.wanted.iter().try_for_each(|signal| flag::register(*signal, Arc::clone(&self.noted)).map(drop))
+    }
+
+    /// Waits until the readers have taken all that was printed; after a signal no longer than [`FINAL_WAIT`], because a reader may
+    /// never take it.
+    fn let_readers_finish(&self, pass_on: &PassOn) {
+        let mut left = FINAL_WAIT;
+        while !left.is_zero() && !pass_on.finish(SIGNAL_INTERVAL) {
+            if self.noted.load(Ordering::Relaxed) {
+                left = left.saturating_sub(SIGNAL_INTERVAL);
+            }
+        }
+    }
+}
+
+/// Tells how the job has ended, and gives the exit status, and the job.
 fn end(
     global: &Global,
     args: &RunArgs,
     out: &mut Output,
-    start: RunStart,
+    start: Option<Result<RunStart>>,
     summary: Summary,
-) -> Result<ExitStatus> {
+) -> Result<(ExitStatus, i64)> {
+    let Some(start) = start else {
+        let signal = summary.stopped_by.unwrap_or_default();
+        bail!(CliError::new(ExitStatus::of_signal(signal), "stopped before anything was enqueued"));
+    };
+    let start = start?;
     let (RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::Held(id)) = start;
     let store = locate::open(global)?;
     let id = store.changed_to(id)?;
@@ -104,12 +149,12 @@ fn end(
     if !job.state.is_final() {
         if let RunStart::Held(_) = start {
             enqueue::print_waited(out, &store, &job, created)?;
-            return Ok(ExitStatus::SUCCESS);
+            return Ok((ExitStatus::SUCCESS, id));
         }
         if let Some(number) = summary.stopped_by {
             enqueue::print_waited(out, &store, &job, created)?;
             warn(&interrupted_text(args, &job, number));
-            return Ok(ExitStatus::of_signal(number));
+            return Ok((ExitStatus::of_signal(number), id));
         }
     }
     if job.is_stuck() {
@@ -121,10 +166,11 @@ fn end(
         let again = runner("retry", format_args!("{id} --force"));
         warn(&format!("{}: job {id} is not run again by itself; {again} puts it back", signal::name(number)));
     }
-    Ok(match summary.cancelled_by.or(summary.stopped_by) {
+    let status = match summary.cancelled_by.or(summary.stopped_by) {
         Some(number) if job.state != JobState::Succeeded => ExitStatus::of_signal(number),
         _ => exit_status_of_job(&job, last.as_ref()),
-    })
+    };
+    Ok((status, id))
 }
 
 /// Says that a signal has ended the attempt of a job, which stays pending, and who goes on with it.
@@ -189,6 +235,12 @@ impl RunTask for Task {
 }
 
 impl Task {
+    fn new(plan: Plan, quiet: bool) -> Self {
+        let takes_input =
+            named(&plan).is_some_and(|job| job.stdin.is_some() || job.definition.stdin.is_some());
+        Self { plan, quiet, looks_for_input: !takes_input && !quiet, started: None, notes: BTreeMap::new() }
+    }
+
     fn enqueue(&mut self, store: &mut Store, worker: i64) -> Result<RunStart> {
         let workers = worker_statuses(store)?;
         let would_start = |queue: &str| workers.iter().any(|worker| worker.takes_from(queue));
@@ -276,12 +328,19 @@ fn limit_note(job: &JobRow, now: Timestamp) -> Option<String> {
 }
 
 /// Tells why an attempt failed and when the next one comes, and of trouble.
-struct RunReporter {
+struct RunReporter<'a> {
     quiet: bool,
+    stops: &'a Stops,
 }
 
-impl Reporter for RunReporter {
+impl Reporter for RunReporter<'_> {
     fn report(&mut self, _: Timestamp, event: &Event) {
+        // From here on the worker listens to them, too, so that none is lost and none ends the process at once.
+        if let Event::WorkerStarted { .. } = event
+            && let Err(error) = self.stops.listen()
+        {
+            warn(&format!("could not listen for signals: {error}"));
+        }
         let is_told = match event {
             // An attempt that a dead worker lost is none of this run, and an interrupted one is told at the end.
             Event::AttemptEnded(ended) => {

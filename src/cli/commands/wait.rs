@@ -320,7 +320,7 @@ fn catch(signal: i32) -> io::Result<(i32, Arc<AtomicBool>)> {
 }
 
 /// Whether the signal is ignored. A shell starts background jobs with SIGINT ignored, and those must go on ignoring it.
-fn is_ignored(signal: i32) -> bool {
+pub fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

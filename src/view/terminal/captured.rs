@@ -4,6 +4,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use super::streams::Stream;
 use super::style::{ascii_only, in_ascii};
 use super::{Output, warn};
 use crate::model::{AttemptOutput, OutputPart, OutputPiece, OutputStream, StreamBytes};
@@ -65,7 +66,7 @@ impl OutputCursor {
     pub fn print_on_stderr(mut self, output: &AttemptOutput) {
         let write = &mut |bytes: &[u8]| {
             // There is no other place to report a failure to.
-            let _ = io::stderr().write_all(bytes);
+            let _ = Stream(OutputStream::Stderr).write_all(bytes);
         };
         let to_terminal = io::stderr().is_terminal();
         self.advance(&mut Printer { to_terminal, ascii_only: ascii_only(), write }, output, true);

@@ -5,6 +5,7 @@ mod full_screen;
 mod progress;
 mod stderr;
 mod stdout;
+mod streams;
 mod style;
 mod table;
 
@@ -13,5 +14,6 @@ pub use full_screen::FullScreen;
 pub use progress::{Bar, can_draw};
 pub use stderr::{are_errors_json, print_errors_as_json, print_message, print_object, warn};
 pub use stdout::Output;
+pub use streams::print_through;
 pub use style::{Style, ascii_only, can_move_cursor, mark, painter_of_stderr};
 pub use table::{Column, Table, note_left_out};

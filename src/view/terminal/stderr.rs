@@ -1,12 +1,14 @@
 //! Standard error: warnings and errors.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use console::Term;
 use serde_json::{Value, json};
 
+use super::streams::Stream;
 use super::style::{ascii_only, in_ascii};
+use crate::model::OutputStream;
 use crate::text::{hanging_indent, safe_block, safe_json};
 
 /// Whether errors and notes are printed as JSON. It is set once, because they may come from anywhere.
@@ -34,7 +36,7 @@ pub fn warn(words: &str) {
 /// Prints an object as a line of JSON.
 pub fn print_object(object: &Value) {
     // A failure cannot be reported anywhere.
-    let _ = io::stderr().write_all((safe_json(object.to_string()) + "\n").as_bytes());
+    let _ = Stream(OutputStream::Stderr).write_all((safe_json(object.to_string()) + "\n").as_bytes());
 }
 
 /// Prints a message, and what to do next. On a terminal it is broken between words, but one that has lines of its own stays as it is: it may
@@ -52,5 +54,5 @@ pub fn print_message(message: &str, hint: Option<&str>) {
     };
     lines.extend(hint.iter().flat_map(|hint| hanging_indent("hint: ", hint, width)));
     // A failure cannot be reported anywhere.
-    let _ = io::stderr().write_all((own_signs(lines.join("\n")) + "\n").as_bytes());
+    let _ = Stream(OutputStream::Stderr).write_all((own_signs(lines.join("\n")) + "\n").as_bytes());
 }

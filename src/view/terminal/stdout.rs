@@ -1,6 +1,6 @@
 //! Standard output: lines, wrapped text and JSON, fitted to the width, the colours and the letters of the terminal.
 
-use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 
 use anyhow::{Error, Result};
 use clap::ColorChoice;
@@ -8,14 +8,16 @@ use console::Term;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
+use super::streams::Stream;
 use super::style::{self, Style, in_ascii};
+use crate::model::OutputStream;
 use crate::text::{hanging_indent, safe_json};
 
 /// A verb writes without looking whether it works: the first failure is kept until [`Output::flush`], and what is written
 /// after it is dropped.
 pub struct Output {
     /// None once a write has failed, or the reader has closed the pipe.
-    out: Option<BufWriter<Stdout>>,
+    out: Option<BufWriter<Stream>>,
     /// The failure that no flush has told yet.
     failure: Option<Error>,
     /// Print one JSON object a line instead of words.
@@ -54,7 +56,7 @@ impl Output {
     pub fn new(json: bool, quiet: bool, color: ColorChoice) -> Self {
         Self {
             terminal: Terminal::find(),
-            out: Some(BufWriter::new(io::stdout())),
+            out: Some(BufWriter::new(Stream(OutputStream::Stdout))),
             failure: None,
             json,
             quiet,
