@@ -272,8 +272,10 @@ Examples:
   runner run --max-attempts 5 --backoff 30s -- curl -f URL
   0 2 * * * runner run nightly-backup -q    in a crontab
 
-It needs no worker, and exits as the job did. Ctrl-C cancels it. \
-If it is killed, the next run of the same work goes on with what is left.";
+It needs no worker, and exits as the job did. Ctrl-C cancels it. What \
+SIGTERM or SIGHUP ends is INTERRUPTED, whatever it exits with, and runs again \
+(not retryable: it is dead). If run is killed, the next run of the same work \
+goes on with what is left.";
 
 const RUN_MANUAL: &str = "\
 It runs the job, what that is after, and the alerts of their deaths.
