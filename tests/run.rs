@@ -218,6 +218,25 @@ fn a_signal_to_stop_leaves_the_job_for_the_next_call() {
     }
 }
 
+#[test]
+fn what_a_signal_to_stop_ends_is_interrupted_whatever_it_exits_with() {
+    let line = "trap 'exit 0' TERM; echo $$ > pid; while :; do sleep 0.05; done";
+    for (signal, status) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        for (option, state) in [("--max-attempts 3", "pending"), ("--retryable false", "dead")] {
+            let sandbox = Sandbox::empty();
+            let mut run = Background::start(&sandbox, sandbox.call(&format!("run {option} -c")).arg(line));
+            sandbox.pid_of("pid");
+            run.signal(signal);
+            let done = run.wait().exits(status);
+            if state == "dead" {
+                done.says("job 1 is not run again by itself; runner retry 1 --force puts it back");
+            }
+            assert_fields(&sandbox.attempt(1, 1), &json!({"outcome": "interrupted", "exit_code": 0}));
+            assert_eq!(sandbox.job(1)["state"], state);
+        }
+    }
+}
+
 /// The name alone would be other work.
 #[test]
 fn a_signal_to_stop_names_no_call_without_the_label_and_the_arguments() {

@@ -105,7 +105,7 @@ pub struct Summary {
     pub stuck: u64,
     /// The signal at which a `run` cancelled its job.
     pub cancelled_by: Option<i32>,
-    /// The first signal to stop, if it came before the end that the options ask for.
+    /// The first signal to stop; that to a worker only if it came before the end that the options ask for.
     pub stopped_by: Option<i32>,
 }
 

@@ -151,7 +151,7 @@ fn end(
             enqueue::print_waited(out, &store, &job, created)?;
             return Ok((ExitStatus::SUCCESS, id));
         }
-        if let Some(number) = summary.stopped_by {
+        if let Some(number) = summary.stopped_by.filter(|_| !job.is_stuck()) {
             enqueue::print_waited(out, &store, &job, created)?;
             warn(&interrupted_text(args, &job, number));
             return Ok((ExitStatus::of_signal(number), id));
@@ -162,11 +162,15 @@ fn end(
     }
     let last = store.attempt(id, job.attempts)?;
     enqueue::report_final(out, &store, &job, last.as_ref(), created, out.quiet)?;
-    if let Some(number) = summary.stopped_by.filter(|_| job.state == JobState::Dead) {
+    // A job that had ended by itself keeps its exit status.
+    let is_cut_short =
+        !job.state.is_final() || last.as_ref().is_some_and(|last| last.outcome == Outcome::Interrupted);
+    let stopped_by = summary.stopped_by.filter(|_| is_cut_short);
+    if let Some(number) = stopped_by.filter(|_| job.state == JobState::Dead) {
         let again = runner("retry", format_args!("{id} --force"));
         warn(&format!("{}: job {id} is not run again by itself; {again} puts it back", signal::name(number)));
     }
-    let status = match summary.cancelled_by.or(summary.stopped_by) {
+    let status = match summary.cancelled_by.or(stopped_by) {
         Some(number) if job.state != JobState::Succeeded => ExitStatus::of_signal(number),
         _ => exit_status_of_job(&job, last.as_ref()),
     };

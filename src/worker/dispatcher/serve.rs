@@ -94,8 +94,10 @@ pub(in crate::worker) async fn run<'a>(
         None => None,
     };
     dispatcher.serve(&mut inbox).await?;
-    dispatcher.summary.stopped_by =
-        dispatcher.summary.stopped_by.filter(|_| !dispatcher.exit_conditions().has_reached_its_end());
+    // A run that a signal ends may have reached its end by that, because its job is dead then.
+    if dispatcher.run.is_none() && dispatcher.exit_conditions().has_reached_its_end() {
+        dispatcher.summary.stopped_by = None;
+    }
     dispatcher.close(registration)?;
     if dispatcher.run.is_none() {
         dispatcher.note_stuck();
