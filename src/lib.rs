@@ -69,7 +69,7 @@
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
 //! | another command that people are told to type | where it stands, through [`place::runner()`] |
 //! | which job is claimed next | `store/write/claim.rs`; for a `run`, `store/write/runs.rs` |
-//! | what a `run` does besides what a worker does | `worker/run.rs`, `cli/commands/run.rs`, `process/pass_on.rs` |
+//! | what a `run` does besides what a worker does | `worker/run.rs`, `cli/commands/run.rs`, `process/pass_on.rs`, `process/waiting_input.rs`; where all that it prints goes, `view/terminal/streams.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
 //! | what keeps a worker running | `service/`; its words, `cli/commands/service.rs` |
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
