@@ -35,6 +35,7 @@ mod errors;
 mod exit_status;
 mod expiry;
 mod hostile_text;
+mod inside;
 mod inspect;
 mod job_file;
 mod job_file_corpus;

@@ -205,7 +205,7 @@ Examples:
 
 Exit status for a single job that failed: its last attempt's own; 128 and the \
 number of a signal; 124 after a timeout; 127 or 126 if it could not be started; \
-else 1. Ctrl-C ends the waiting (130), and the job goes on.";
+else 1. Ctrl-C ends the waiting (130), not the job. No job waits for itself.";
 
 pub const CANCEL_USAGE: &str = "runner cancel [OPTIONS] <ID|NAME>...
        runner cancel [OPTIONS] --name N --label L --queue Q";

@@ -9,6 +9,7 @@ mod commands;
 mod definition;
 pub mod error;
 mod help;
+mod inside;
 mod locate;
 mod main;
 mod named_file;

@@ -19,6 +19,7 @@ mod write;
 mod tests;
 
 pub use audit::Finding;
+pub use file::caller::{Caller, ProcessRow};
 pub use file::error::{NoRoom, Result, StoreError, Untrusted};
 pub use file::open::Store;
 pub use file::schema;
@@ -47,6 +48,7 @@ pub use write::enqueue::Enqueued;
 pub use write::far_times::{Far, FarTime};
 pub use write::finish::EndedAttempt;
 pub use write::insert::{Dependency, Due, Firing, NewJob, OnConflict};
+pub use write::inside::{Inside, RunningJob};
 pub use write::job_files::{JobFilePath, RegisteredFile};
 pub use write::limits::{BlockReason, LimitChange};
 pub use write::outputs::LiveOutput;

@@ -63,6 +63,8 @@ pub(super) struct ExitConditions {
     pub backlog: Backlog,
     /// A blocked job may still become ready. Looked up by a draining worker when nothing else is left.
     pub may_unblock: bool,
+    /// A `run` waits for its job no longer.
+    pub gave_up: bool,
 }
 
 impl ExitConditions {
@@ -87,7 +89,7 @@ impl ExitConditions {
             Until::Drained => !running && pending == PendingWork::Nothing && !self.may_unblock,
             Until::Idle => !running && pending < PendingWork::HeldBack,
         };
-        nothing_left || self.limit_reached
+        nothing_left || self.limit_reached || self.gave_up
     }
 }
 
@@ -145,6 +147,7 @@ mod tests {
             is_recovering: false,
             backlog: Backlog::default(),
             may_unblock: false,
+            gave_up: false,
         }
     }
 
@@ -158,13 +161,20 @@ mod tests {
     fn when_nothing_is_left_depends_on_the_options() {
         type Change = fn(&mut ExitConditions);
         // The work that is left, and whether a worker is done that runs until it is stopped, drained, idle.
-        let table: [(&str, Change, [bool; 3]); 8] = [
+        let table: [(&str, Change, [bool; 3]); 9] = [
             ("nothing", |_| (), [false, true, true]),
             ("a job runs in another worker", |it| it.backlog.running = true, [false, false, false]),
             ("a job is due later", |it| it.backlog.pending = PendingWork::Later, [false, false, true]),
             ("limits hold back a due job", |it| it.backlog.pending = PendingWork::HeldBack, [false; 3]),
             ("a job may start", |it| it.backlog.pending = PendingWork::Startable, [false; 3]),
             ("a blocked job may become ready", |it| it.may_unblock = true, [false, false, true]),
+            (
+                "its job cannot start before it ends",
+                |it| {
+                    (it.gave_up, it.backlog.pending) = (true, PendingWork::HeldBack);
+                },
+                [true; 3],
+            ),
             ("no further claim is allowed", |it| it.limit_reached = true, [true; 3]),
             (
                 "no further claim is allowed, though a job may start",

@@ -21,8 +21,8 @@ pub trait RunTask {
     /// Is called whenever an attempt of the job has started.
     fn on_start(&mut self);
 
-    /// Is called whenever something may have changed.
-    fn look(&mut self, store: &Store, job: i64);
+    /// Is called whenever something may have changed. False if it makes no sense to wait for the job any longer.
+    fn look(&mut self, store: &Store, job: i64) -> bool;
 }
 
 /// How far a `run` has come.
@@ -33,12 +33,14 @@ pub(super) struct Run<'a> {
     pub has_started: bool,
     /// The job that it was called for, once it is on disk.
     pub job: Option<i64>,
+    /// The task waits for the job no longer.
+    pub gave_up: bool,
     began: Instant,
 }
 
 impl<'a> Run<'a> {
     pub(super) fn new(task: &'a mut dyn RunTask, pass_on: Option<Arc<PassOn>>) -> Self {
-        Self { task, pass_on, has_started: false, job: None, began: Instant::now() }
+        Self { task, pass_on, has_started: false, job: None, gave_up: false, began: Instant::now() }
     }
 
     /// Whether another process may be recovering a dead `run` now.

@@ -10,6 +10,7 @@ use crate::cli::args::{EnqueueArgs, Global, RunArgs, WaitOptions};
 use crate::cli::batch;
 use crate::cli::commands::wait::{Waiter, final_text};
 use crate::cli::error::{CliError, ExitStatus, describe};
+use crate::cli::inside;
 use crate::cli::locate;
 use crate::cli::options::JobOptions;
 use crate::cli::plan::{Plan, Planner};
@@ -117,7 +118,9 @@ pub fn failure(store: &Store, plan: &Plan, error: StoreError) -> anyhow::Error {
 fn wait(out: &mut Output, store: &mut Store, jobs: &[Enqueued], args: WaitOptions) -> Result<ExitStatus> {
     let ids: Vec<_> = jobs.iter().map(|job| job.id).collect();
     let mut printed: Vec<i64> = Vec::new();
-    let waited = Waiter::new(args.wait_timeout, out.quiet)?.wait_for(store, &ids, &mut |store, job, last| {
+    inside::recognize(store)?;
+    let wait = Waiter::new(args.wait_timeout, out.quiet)?.for_new_jobs();
+    let waited = wait.wait_for(store, &ids, &mut |store, job, last| {
         printed.push(job.id);
         let created = jobs.iter().any(|it| it.id == job.id && it.created);
         let is_cancelled = job.state == JobState::Cancelled;

@@ -15,6 +15,7 @@ use super::wait::{exit_status_of_job, is_ignored};
 use super::work::default_slots;
 use crate::cli::args::{Global, RunArgs};
 use crate::cli::error::{CliError, ExitStatus, describe, print_error};
+use crate::cli::inside::{self, Held};
 use crate::cli::locate;
 use crate::cli::plan::Plan;
 use crate::cli::workers::worker_statuses;
@@ -49,8 +50,9 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     if args.dry_run {
         return enqueue::rehearse(global, &mut plan, out);
     }
-    let store = locate::open_or_create(global)?;
+    let mut store = locate::open_or_create(global)?;
     store.check_path()?;
+    inside::recognize(&mut store)?;
     if !out.quiet {
         enqueue::warn_of_unused_arguments(&plan.jobs);
     }
@@ -65,7 +67,7 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     let ran = worker::run(store, default_slots(), &mut reporter, &mut task, of_jobs);
     let ended = ran.and_then(|summary| {
         stops.were_handled(&summary);
-        let (status, id) = end(global, args, out, task.started, summary)?;
+        let (status, id) = end(global, args, out, task.started, summary, task.gave_up)?;
         out.flush().map(|()| (status, Some(id)))
     });
     let (status, job) = ended.unwrap_or_else(|error| {
@@ -133,6 +135,7 @@ fn end(
     out: &mut Output,
     start: Option<Result<RunStart>>,
     summary: Summary,
+    gave_up: Option<CliError>,
 ) -> Result<(ExitStatus, i64)> {
     let Some(start) = start else {
         let signal = summary.stopped_by.unwrap_or_default();
@@ -155,6 +158,10 @@ fn end(
             enqueue::print_waited(out, &store, &job, created)?;
             warn(&interrupted_text(args, &job, number));
             return Ok((ExitStatus::of_signal(number), id));
+        }
+        if let Some(error) = gave_up {
+            enqueue::print_waited(out, &store, &job, created)?;
+            bail!(error);
         }
     }
     if job.is_stuck() {
@@ -201,6 +208,9 @@ struct Task {
     started: Option<Result<RunStart>>,
     /// What keeps the job: since when, and whether that was told.
     notes: BTreeMap<String, (Instant, bool)>,
+    held: Held,
+    /// Why the job cannot start before this call ends, as of the last look.
+    gave_up: Option<CliError>,
 }
 
 impl RunTask for Task {
@@ -223,8 +233,9 @@ impl RunTask for Task {
         }
     }
 
-    fn look(&mut self, store: &Store, job: i64) {
+    fn look(&mut self, store: &Store, job: i64) -> bool {
         // A failure to read is no reason to end the work, and the next turn meets it, too.
+        self.gave_up = self.held_by_own(store, job).unwrap_or_default();
         let keeps = if self.quiet { Ok(Vec::new()) } else { what_keeps(store, job) };
         let keeps = keeps.unwrap_or_default();
         self.notes.retain(|note, (_, is_told)| *is_told || keeps.contains(note));
@@ -235,6 +246,7 @@ impl RunTask for Task {
                 warn(&note);
             }
         }
+        self.gave_up.is_none()
     }
 }
 
@@ -242,7 +254,26 @@ impl Task {
     fn new(plan: Plan, quiet: bool) -> Self {
         let takes_input =
             named(&plan).is_some_and(|job| job.stdin.is_some() || job.definition.stdin.is_some());
-        Self { plan, quiet, looks_for_input: !takes_input && !quiet, started: None, notes: BTreeMap::new() }
+        Self {
+            plan,
+            quiet,
+            looks_for_input: !takes_input && !quiet,
+            started: None,
+            notes: BTreeMap::new(),
+            held: Held::default(),
+            gave_up: None,
+        }
+    }
+
+    /// The error of a `run` from inside a job, whose own job cannot start before this call ends.
+    fn held_by_own(&mut self, store: &Store, job: i64) -> Result<Option<CliError>> {
+        if store.calling_job().is_none() {
+            return Ok(None);
+        }
+        match store.job(job, clock::now())? {
+            Some(job) if job.state == JobState::Pending => self.held.error(store, &job),
+            _ => Ok(None),
+        }
     }
 
     fn enqueue(&mut self, store: &mut Store, worker: i64) -> Result<RunStart> {

@@ -14,12 +14,13 @@ use signal_hook::flag;
 
 use crate::cli::args::{Global, WaitArgs};
 use crate::cli::error::{CliError, ExitStatus, print_error};
+use crate::cli::inside::{self, Held};
 use crate::cli::locate::{self, Named};
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
 use crate::place::runner;
-use crate::store::{Filter, JobRow, Store, StoreError};
+use crate::store::{self, Filter, JobRow, Store, StoreError};
 use crate::text::{Millis, counted};
 use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
@@ -28,6 +29,7 @@ use crate::view::text::status::{death_reason, dependency_text, long_wait_text, u
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
+    inside::recognize(&mut store)?;
     let (ids, mut exit) = if args.jobs.is_empty() {
         (selected(global, &store, args)?, ExitStatus::SUCCESS)
     } else {
@@ -42,6 +44,7 @@ pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitSta
     if exit != ExitStatus::SUCCESS {
         return Ok(exit);
     }
+    let ids = without_own(&store, args, ids, out.quiet)?;
     Waiter::new(args.timeout, out.quiet)?.wait_for(&mut store, &ids, &mut |_, job, _| {
         if out.quiet && job.state == JobState::Succeeded {
             return Ok(());
@@ -53,6 +56,28 @@ pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitSta
         }
         out.flush()
     })
+}
+
+/// Leaves out the jobs that wait for this call, which would wait for them for ever. An error if they are all that was named.
+fn without_own(store: &Store, args: &WaitArgs, mut ids: Vec<i64>, quiet: bool) -> Result<Vec<i64>> {
+    let part_of = store.part_of()?;
+    let own: Vec<i64> = ids.extract_if(.., |id| part_of.contains(id)).collect();
+    let Some(first) = own.first() else { return Ok(ids) };
+    let what = if store.calling_job() == Some(*first) {
+        format!("this call is part of job {first}")
+    } else {
+        format!("job {first} cannot end before this call does")
+    };
+    if ids.is_empty() && !args.jobs.is_empty() {
+        bail!(CliError::usage(format!("{what}, so it would wait for itself")).hint(
+            "name the jobs that are to end before it; --name and --label leave out the job that the call is part of"
+        ));
+    }
+    if !quiet {
+        let others = if own.len() == 1 { "" } else { ", nor for what waits for it" };
+        warn(&format!("{what}, and so does not wait for that{others}"));
+    }
+    Ok(ids)
 }
 
 /// The jobs that the options select. Those that have ended are among them, because one may have died before the wait began; but
@@ -96,6 +121,8 @@ pub struct Waiter {
     quiet: bool,
     /// The queues that it has warned of, because they have no worker, or are paused (true).
     warned: HashSet<(String, bool)>,
+    /// What a wait from inside a job finds out.
+    held: Held,
 }
 
 /// Takes a job that has ended, with its last attempt.
@@ -110,7 +137,14 @@ impl Waiter {
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout.into())),
             quiet,
             warned: HashSet::new(),
+            held: Held::default(),
         })
+    }
+
+    /// A wait for new jobs.
+    #[must_use]
+    pub fn for_new_jobs(self) -> Self {
+        Self { held: Held::for_worker(), ..self }
     }
 
     /// Waits until all of these jobs are final, and calls `on_final` with each, in their order. Returns the exit
@@ -121,9 +155,22 @@ impl Waiter {
         ids: &[i64],
         on_final: &mut OnFinal<'_>,
     ) -> Result<ExitStatus> {
-        let mut exit = ExitStatus::SUCCESS;
         let mut seen = HashSet::new();
         let ids: Vec<i64> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+        // Only others need this record, and a dead call leaves it, too. So the wait goes on without it.
+        unless_it_passes(store.record_waits(&ids))?;
+        let waited = self.wait_for_each(store, &ids, on_final);
+        unless_it_passes(store.forget_waits())?;
+        waited
+    }
+
+    fn wait_for_each(
+        &mut self,
+        store: &mut Store,
+        ids: &[i64],
+        on_final: &mut OnFinal<'_>,
+    ) -> Result<ExitStatus> {
+        let mut exit = ExitStatus::SUCCESS;
         for (index, id) in ids.iter().enumerate() {
             let job = self.until_final(store, *id, ids.len() - index - 1)?;
             let last = store.attempt(job.id, job.attempts)?;
@@ -165,10 +212,16 @@ impl Waiter {
                 warn(&format!("job {id} {}", dependency_text(&job)));
                 return Ok(job);
             }
-            self.warn_of_long_wait(store, &job)?;
+            if let Some(error) = self.held.error(store, &job)? {
+                bail!(error);
+            }
+            // The reason why a wait from inside a job is about to end says more.
+            if self.held.next_look().is_none() {
+                self.warn_of_long_wait(store, &job)?;
+            }
             let expiry = job.expires_at.filter(|_| job.state == JobState::Pending);
             let expiry = expiry.and_then(|at| Instant::now().checked_add(at.since(now).into()));
-            let until = self.deadline.into_iter().chain(expiry).min();
+            let until = self.deadline.into_iter().chain(expiry).chain(self.held.next_look()).min();
             if let Some(status) = self.poller.wait(store, until)? {
                 bail!(unfinished(store, &job, others, status, "stopped waiting")?);
             }
@@ -195,8 +248,15 @@ fn record_expiry(store: &mut Store, job: &JobRow) -> Result<()> {
     if job.dead_reason != Some(DeadReason::Expired) {
         return Ok(());
     }
-    match store.record_expiry(job.id) {
-        Err(error) if !StoreError::is_passing(&error) => Err(error.into()),
+    unless_it_passes(store.record_expiry(job.id))
+}
+
+/// The error of a write that is no reason to end a wait if the database is busy, full or not ours to write.
+fn unless_it_passes<T>(written: store::Result<T>) -> Result<()> {
+    match written {
+        Err(error) if !error.is_passing() && !matches!(error, StoreError::NotWritable(_)) => {
+            Err(error.into())
+        }
         _ => Ok(()),
     }
 }

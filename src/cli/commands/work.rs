@@ -10,6 +10,7 @@ use anyhow::Result;
 
 use crate::cli::args::{Global, LogFormat, WorkArgs};
 use crate::cli::error::ExitStatus;
+use crate::cli::inside;
 use crate::cli::locate;
 use crate::clock;
 use crate::model::Event;
@@ -22,7 +23,8 @@ use crate::worker::{self, Options, Summary, Until};
 
 /// Runs a worker until its options or a signal end it.
 pub fn run(global: &Global, args: &WorkArgs) -> Result<ExitStatus> {
-    let store = locate::open_or_create(global)?;
+    let mut store = locate::open_or_create(global)?;
+    inside::recognize(&mut store)?;
     let options = Options {
         slots: args.slots.unwrap_or_else(default_slots),
         single: args.single,
@@ -45,6 +47,12 @@ pub fn run(global: &Global, args: &WorkArgs) -> Result<ExitStatus> {
         let text =
             "restore has put this database aside: its jobs may run in the one that took its place, too";
         reporter.report(clock::now(), &Event::Notice(text.to_owned()));
+    }
+    if let Some(job) = store.calling_job().filter(|_| until != Until::Stopped && !global.quiet) {
+        let text = format!(
+            "this worker is part of job {job}: it waits neither for that nor for what waits for that"
+        );
+        reporter.report(clock::now(), &Event::Notice(text));
     }
     if until == Until::Drained && !args.single && args.max_jobs.is_none() && !global.quiet {
         note_due_later(&store, queues.as_deref(), reporter.as_mut());

@@ -1,6 +1,7 @@
 //! The file: how it is found, trusted, opened, copied and checked, and the helpers that run every statement.
 
 pub mod backup;
+pub mod caller;
 pub mod connection;
 pub mod error;
 pub mod header;

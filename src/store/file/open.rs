@@ -11,6 +11,7 @@ use std::path::Path;
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use super::caller::Caller;
 use super::connection::{SYNC_COMMITS, Sharing, checkpoint_on_close, connect, distrust_schema};
 use super::error::{NoRoom, Result, StoreError};
 use super::header::{check_header, damaged};
@@ -37,6 +38,8 @@ pub struct Store {
     clock: Clock,
     /// The name of the worker that has registered through this store: it need not be woken by its own changes.
     worker: Option<String>,
+    /// The running job whose command has made this call, where that is known.
+    pub(in crate::store) caller: Option<Caller>,
     is_new: bool,
 }
 
@@ -102,8 +105,16 @@ impl Store {
         };
         let connection = connection.map_err(|error| explain(error, &file))?;
         let identity = Some(identity);
-        let store =
-            Self { connection, file, identity, mode, clock: Clock::Wall, worker: None, is_new: false };
+        let store = Self {
+            connection,
+            file,
+            identity,
+            mode,
+            clock: Clock::Wall,
+            worker: None,
+            caller: None,
+            is_new: false,
+        };
         // Somebody may have replaced the file since its header was checked.
         if store.check_path().is_err() {
             drop(store.connection);
@@ -158,6 +169,7 @@ impl Store {
                     mode: Mode::ReadWrite,
                     clock,
                     worker: None,
+                    caller: None,
                     is_new: false,
                 })
             }

@@ -221,10 +221,11 @@ fn change_definition(tx: &Tx, id: i64, new: Option<&NewJob>) -> ActOutcome {
     let sql = "UPDATE jobs SET run_at = min(run_at, ?2), (due_from, due_delay_ms) =
                    (SELECT due_from, due_delay_ms FROM jobs WHERE id = ?3) WHERE id = ?1";
     run(tx, sql, params![by, run_at, id])?;
-    // The `run` that waits for the old job waits for the new one.
+    // The `run` and the calls that wait for the old job wait for the new one.
     if let Some(worker) = new.run_worker_id {
         run(tx, "UPDATE workers SET run_job_id = ?3 WHERE id = ?1 AND run_job_id = ?2", [worker, id, by])?;
     }
+    run(tx, "UPDATE waits SET job_id = ?2 WHERE job_id = ?1", [id, by])?;
     Ok(Ok(Done::ReplacedBy(by)))
 }
 

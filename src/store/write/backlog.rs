@@ -1,8 +1,9 @@
 //! The work that is left in a worker's queues: whether the worker may end, and when it has to look again.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use super::claim::{due_times, earlier, open_priorities};
+use super::inside::{Inside, inside};
 use super::kept_by_run::{NOT_OF_A_RUN, is_place_freed};
 use super::limits::{BlockReason, IS_PAUSED, QueueCapacity, next_pause_end};
 use super::schedules;
@@ -64,20 +65,24 @@ impl Store {
              blocked (id, queue) AS (SELECT id, queue FROM jobs WHERE state = 'pending' AND unmet_dependencies > 0),
              {}
              SELECT queue, count(*) AS jobs, sum(id IN (SELECT id FROM stuck)) AS stuck,
-                    sum(id IN (SELECT id FROM stuck WHERE cause <> 'pause')) AS stuck_by_end
+                    sum(id IN (SELECT id FROM stuck WHERE cause <> 'pause')) AS stuck_by_end,
+                    sum(id IN (SELECT id FROM stuck) OR id IN (SELECT value FROM json_each(?3))) AS left_out
              FROM blocked WHERE queue NOT IN paused_queues GROUP BY queue",
             and_behind(&roots)
         );
         self.read(|tx| {
             // Since the worker's turn another one may have ended a job, so that the last blocked job is ready now.
-            let left = backlog(tx, selected, &QueueCapacity::read(tx)?, &[], NOT_OF_A_RUN)?;
+            let capacity = QueueCapacity::read(tx)?;
+            let inside = inside(tx, self.caller.as_ref(), &capacity, None)?;
+            let left = backlog(tx, selected, &capacity, &[], NOT_OF_A_RUN, &inside)?;
             let may_unblock = left.running || left.pending != PendingWork::Nothing;
             let mut blocked = Blocked { may_unblock, ..Blocked::default() };
-            each(tx, &sql, [None::<i64>; 2], |row| {
-                let (queue, jobs): (String, u64) = (row.get("queue")?, row.get("jobs")?);
+            each(tx, &sql, params![None::<i64>, None::<i64>, inside.ids()], |row| {
+                let (queue, jobs, left_out): (String, u64, u64) =
+                    (row.get("queue")?, row.get("jobs")?, row.get("left_out")?);
                 let (stuck, by_end): (u64, u64) = (row.get("stuck")?, row.get("stuck_by_end")?);
                 if selected.is_none_or(|names| names.contains(&queue)) {
-                    blocked.may_unblock |= stuck < jobs;
+                    blocked.may_unblock |= left_out < jobs;
                     blocked.stuck += by_end;
                     blocked.behind_paused += stuck - by_end;
                 }
@@ -114,22 +119,24 @@ pub struct Backlog {
 }
 
 /// Finds the work that is left in these queues (none: in all), but not in paused ones. `full` names the queues that were full
-/// before this turn recorded ended attempts, and `claimable` is the condition for what the worker may claim.
+/// before this turn recorded ended attempts, and `claimable` is the condition for what the worker may claim. What cannot end before
+/// the worker does is left out.
 pub fn backlog(
     tx: &Connection,
     selected: Option<&[String]>,
     capacity: &QueueCapacity,
     full: &[String],
     claimable: &str,
+    inside: &Inside,
 ) -> Result<Backlog> {
     let priorities = open_priorities(tx, selected, capacity)?;
     let mut backlog = Backlog {
-        running: any_running(tx, selected)?,
+        running: any_running(tx, selected, inside)?,
         next_due: earlier(earlier(next_expiry(tx)?, schedules::next_due(tx)?), next_pause_end(tx)?),
         place_freed: is_place_freed(tx, capacity, full)?,
         ..Backlog::default()
     };
-    for priority in &priorities {
+    for priority in priorities.iter().filter(|(queue, _)| !inside.holds_limit_of(queue)) {
         let (due, later) = due_times(tx, claimable, std::slice::from_ref(priority), capacity.now)?;
         backlog.next_due = earlier(backlog.next_due, later);
         if later.is_some() {
@@ -159,8 +166,8 @@ pub fn next_expiry(tx: &Connection) -> Result<Option<Timestamp>> {
 }
 
 /// Whether a job of these queues is running, here or in another worker. One that only a newer program knows is left to newer
-/// workers.
-fn any_running(tx: &Connection, selected: Option<&[String]>) -> Result<bool> {
+/// workers, and what cannot end before this worker is left out.
+fn any_running(tx: &Connection, selected: Option<&[String]>, inside: &Inside) -> Result<bool> {
     let sql = format!(
         "SELECT j.queue, j.id, EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
                                        WHERE id = j.worker_id AND ended_at IS NULL) AS has_worker
@@ -169,13 +176,13 @@ fn any_running(tx: &Connection, selected: Option<&[String]>) -> Result<bool> {
     let mut statement = tx.prepare_cached(&sql)?;
     let mut rows = statement.query([schema::known().version()])?;
     while let Some(row) = rows.next()? {
+        let id: i64 = row.get("id")?;
         if !row.get::<_, bool>("has_worker")? {
             // Nobody would ever end this job, and a wait for its end would never end.
-            let id: i64 = row.get("id")?;
             return Err(StoreError::contradiction(format!("job {id} is held by a worker that has ended")));
         }
         let queue: String = row.get("queue")?;
-        if selected.is_none_or(|names| names.contains(&queue)) {
+        if !inside.jobs.contains(&id) && selected.is_none_or(|names| names.contains(&queue)) {
             return Ok(true);
         }
     }

@@ -157,7 +157,8 @@ impl QueueCapacity {
         Ok(())
     }
 
-    fn running(&self, queue: &str) -> u64 {
+    /// The number of attempts that run in this queue; 0 if no queue has a limit on that.
+    pub fn running(&self, queue: &str) -> u64 {
         self.running.get(queue).copied().unwrap_or_default()
     }
 

@@ -12,6 +12,7 @@ pub mod far_times;
 pub mod finish;
 pub mod fire;
 pub mod insert;
+pub mod inside;
 pub mod job_files;
 pub mod kept_by_run;
 pub mod latest;

@@ -9,6 +9,7 @@ use super::dependencies;
 use super::expire;
 use super::finish::{self, EndedAttempt};
 use super::fire;
+use super::inside::inside;
 use super::limits::{self, QueueCapacity};
 use super::runs;
 use crate::model::Event;
@@ -67,6 +68,7 @@ impl Store {
     /// Runs one turn.
     pub fn turn(&mut self, definitions: &mut DefinitionCache, request: &TurnRequest) -> Result<Turn> {
         let TurnRequest { worker, takes, ended, release, idle_slots, claims_no_more, .. } = *request;
+        let caller = self.caller.clone();
         let turn = self.write(|tx| {
             let mut events = Vec::new();
             let mut full = Vec::new();
@@ -112,7 +114,8 @@ impl Store {
             // 6. Measure what is left.
             let mut backlog = match takes {
                 Takes::Queues(queues) => {
-                    backlog::backlog(tx, queues, &capacity, &full, &claimable(request.unreadable))?
+                    let inside = inside(tx, caller.as_ref(), &capacity, None)?;
+                    backlog::backlog(tx, queues, &capacity, &full, &claimable(request.unreadable), &inside)?
                 }
                 Takes::OwnJobs => runs::backlog(tx, worker, &capacity, &full)?,
             };

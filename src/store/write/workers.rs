@@ -140,16 +140,18 @@ impl Store {
     pub fn register_worker(&mut self, worker: &Worker) -> Result<i64> {
         self.belongs_to(&worker.name);
         let queues = worker.queues.as_ref().map(|names| serde_json::json!(names).to_string());
+        let called_from = self.calling_job();
         self.write(|tx| {
             let sql =
                 "INSERT INTO workers (name, mark, version, db_path, pid, boot_id, start_ticks, started_at, slots, queues,
-                                      db_device, db_inode)
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+                                      db_device, db_inode, called_from)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
             let Worker { name, mark, version, db, pid, boot_id, start_ticks, started_at, slots, .. } = worker;
             let db = db.as_os_str().as_bytes();
             let (device, inode) = worker.db_file.unzip();
             let row = params![
-                name, mark, version, db, pid, boot_id, start_ticks, started_at, slots, queues, device, inode
+                name, mark, version, db, pid, boot_id, start_ticks, started_at, slots, queues, device, inode,
+                called_from
             ];
             run(tx, sql, row)?;
             Ok(tx.last_insert_rowid())

@@ -23,9 +23,9 @@ impl Dispatcher<'_> {
     }
 
     pub(super) fn look_at_run(&mut self) {
-        if let Some(Run { task, job: Some(job), .. }) = &mut self.run {
+        if let Some(Run { task, job: Some(job), gave_up, .. }) = &mut self.run {
             *job = self.store.changed_to(*job).unwrap_or(*job);
-            task.look(&self.store, *job);
+            *gave_up = !task.look(&self.store, *job);
         }
     }
 

@@ -81,6 +81,7 @@ impl Dispatcher<'_> {
             is_recovering: self.recovery.is_under_way(),
             backlog: self.backlog,
             may_unblock: self.blocked.may_unblock,
+            gave_up: self.run.as_ref().is_some_and(|run| run.gave_up),
         }
     }
 

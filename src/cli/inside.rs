@@ -1,0 +1,168 @@
+//! Calls from inside a job: which job that is, and why a job that such a call waits for cannot end before the call does.
+
+use std::env;
+use std::fmt::Display;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::error::{CliError, ExitStatus};
+use super::workers::worker_statuses;
+use crate::clock;
+use crate::model::JobState;
+use crate::place::{Place, runner};
+use crate::process::{Identity, boot_id};
+use crate::store::{
+    Caller, Inside, JobRow, NoWorker, ProcessRow, RunningJob, Store, WorkerStatus, no_worker,
+};
+use crate::view::advice::nobody_text;
+
+/// What keeps a job for longer than this is told: a worker may be taking its place.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Tells the store from which job this call comes, if its environment is that of a running attempt of this database.
+pub fn recognize(store: &mut Store) -> Result<()> {
+    let is_own = |path: &Path| is_same_file(path, store.file().path());
+    if !env::var_os("RUNNER_DB").is_some_and(|path| is_own(Path::new(&path))) {
+        return Ok(());
+    }
+    let job = number("RUNNER_JOB_ID").ok().flatten();
+    let (Some(job), Ok(attempt)) = (job, number("RUNNER_ATTEMPT")) else { return Ok(()) };
+    let pid = std::process::id();
+    let ticks = Identity::of(pid.cast_signed()).map_or(0, |process| process.start_ticks);
+    let process = ProcessRow { pid: pid.into(), boot_id: boot_id(), start_ticks: ticks.cast_signed() };
+    Ok(store.called_from(Caller { job, attempt, process, is_alive })?)
+}
+
+/// The number in a variable, as a worker writes it; none where the variable is not set. An error if it is no such number.
+fn number<N: FromStr + Display>(name: &str) -> Result<Option<N>, ()> {
+    let Some(value) = env::var_os(name) else { return Ok(None) };
+    let text = value.to_str().ok_or(())?;
+    let number: N = text.parse().map_err(drop)?;
+    (number.to_string() == text).then_some(Some(number)).ok_or(())
+}
+
+/// Whether both paths lead to one file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino()));
+    identity(one).is_ok_and(|one| identity(other).is_ok_and(|other| one == other))
+}
+
+/// Whether the process that wrote this row lives.
+fn is_alive(row: &ProcessRow) -> bool {
+    let (Ok(pid), Ok(start_ticks)) = (row.pid.try_into(), row.start_ticks.try_into()) else { return false };
+    row.boot_id == boot_id() && Identity { pid, start_ticks }.is_alive()
+}
+
+/// A wait from inside a job, for one job after the other.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// The job that cannot end before this call does, and since when that is so.
+    since: Option<(i64, Instant)>,
+    /// Nobody but a worker starts what is waited for.
+    needs_worker: bool,
+}
+
+impl Held {
+    /// A wait for a new job, which a living worker has to start.
+    pub fn for_worker() -> Self {
+        Self { needs_worker: true, ..Self::default() }
+    }
+
+    /// The error that ends the wait for this unfinished job, once it has stayed so that the job cannot end before this call
+    /// does. None for a call from outside.
+    pub fn error(&mut self, store: &Store, job: &JobRow) -> Result<Option<CliError>> {
+        let Some(own) = store.calling_job() else { return Ok(None) };
+        let workers = worker_statuses(store)?;
+        let inside = store.inside(&workers)?;
+        let Some((why, way)) = self.reason(store, &Scene { own, inside, workers }, job)? else {
+            self.since = None;
+            return Ok(None);
+        };
+        let now = Instant::now();
+        let (_, since) = *self.since.get_or_insert((job.id, now));
+        let what = format!("job {} {} is left {}: {why}", job.id, job.title(), job.status());
+        let is_certain = now.duration_since(since) >= PATIENCE;
+        Ok(is_certain.then(|| CliError::new(ExitStatus::LATER, what).hint(way)))
+    }
+
+    /// When to look again.
+    pub fn next_look(&self) -> Option<Instant> {
+        self.since.map(|(_, since)| since + PATIENCE)
+    }
+
+    /// Why the job cannot end before this call does, and what people can do.
+    fn reason(&mut self, store: &Store, scene: &Scene, job: &JobRow) -> Result<Option<(String, String)>> {
+        self.since = self.since.filter(|(id, _)| *id == job.id);
+        if scene.inside.jobs.contains(&job.id) {
+            return scene.reason(store, job).map(Some);
+        }
+        let has_none = no_worker(Some(&job.definition.queue), &scene.workers) == Some(NoWorker::NoneRuns);
+        let is_left = self.needs_worker && has_none && job.state == JobState::Pending;
+        let nobody = is_left.then(|| nobody_text(job, &scene.workers, Place::of_this_call())).flatten();
+        Ok(nobody.map(|nobody| (nobody, format!("{} needs no worker", runner("run", "")))))
+    }
+}
+
+/// What a wait from inside a job sees.
+struct Scene {
+    /// The job whose command has made this call.
+    own: i64,
+    inside: Inside,
+    workers: Vec<WorkerStatus>,
+}
+
+impl Scene {
+    /// Why this job, which cannot end before this call does, cannot, and what people can do.
+    fn reason(&self, store: &Store, job: &JobRow) -> Result<(String, String)> {
+        let before = job.waits_for.iter().find(|unmet| self.inside.jobs.contains(&unmet.id));
+        let before = before.map(|unmet| store.job(unmet.id, clock::now())).transpose()?.flatten();
+        let after = before.as_ref().map(|it| format!("it waits for job {} {}, and ", it.id, it.title()));
+        let (root, after) = (before.as_ref().unwrap_or(job), after.unwrap_or_default());
+        let queue = &root.definition.queue;
+        let is_pending = root.state == JobState::Pending;
+        if is_pending && self.inside.holds_limit_of(queue) {
+            let (id, holder) = self.holder(|running| running.queue == *queue);
+            let why = format!("{after}queue {queue} is at its limit, where {holder} holds the place");
+            let limit = runner("limit", format_args!("{queue} --max-running N"));
+            return Ok((
+                why,
+                format!("it starts once job {id} has ended; now in another queue, or with {limit}"),
+            ));
+        }
+        if is_pending && self.inside.holds_slots_of(queue) {
+            let takers: Vec<i64> = self
+                .workers
+                .iter()
+                .filter(|worker| worker.serves(queue))
+                .map(|worker| worker.row.id)
+                .collect();
+            let (id, holder) = self.holder(|running| takers.contains(&running.worker));
+            let why = format!("{after}no slot is free for queue {queue}, where {holder} holds the only one");
+            let (work, run) = (runner("work", "-j 2"), runner("run", ""));
+            return Ok((
+                why,
+                format!("it starts once job {id} has ended; {work} has another slot, {run} needs none"),
+            ));
+        }
+        let part = self.part(root.id);
+        let why =
+            if before.is_some() { format!("it is after job {}, {part}", root.id) } else { part.to_owned() };
+        Ok((why, "without the wait this call can end, and what waits for it goes on".to_owned()))
+    }
+
+    /// The running job that holds a place: the calling one, if that does.
+    fn holder(&self, holds: impl Fn(&RunningJob) -> bool) -> (i64, String) {
+        let holders = self.inside.running.iter().filter(|running| holds(running)).map(|running| running.id);
+        let id = holders.min_by_key(|id| (*id != self.own, *id)).unwrap_or(self.own);
+        (id, format!("job {id}, {},", self.part(id)))
+    }
+
+    fn part(&self, id: i64) -> &'static str {
+        if id == self.own { "which this call is part of" } else { "which cannot end before this call does" }
+    }
+}
