@@ -232,6 +232,22 @@ fn a_new_job_that_is_after_the_caller_is_left_pending() {
 }
 
 #[test]
+fn an_alert_that_only_the_place_of_the_caller_could_start_is_left_pending() {
+    let jobs = "[jobs.bad]\ncommand = 'exit 3'\nmax_attempts = 1\non_dead = 'alert'\n\
+                [jobs.behind]\ncommand = 'true'\nafter = ['bad']\n\
+                [jobs.alert]\ncommand = 'echo alert >> log'\nqueue = 'q'\n";
+    for (name, exit) in [("bad", 3), ("behind", 1)] {
+        let sandbox = Sandbox::new(jobs);
+        sandbox.add("--in 1h -- true");
+        sandbox.run("limit q --max-running 1").ok();
+        let done = outer(&sandbox, "--queue q", &format!("exec runner run {name}")).exits(exit);
+        done.says("alert is left ready: queue q is at its limit, where job 2").says("dead, EXIT_3");
+        sandbox.run("work --until-idle").ok();
+        assert_eq!(sandbox.log(), ["alert"], "{name}");
+    }
+}
+
+#[test]
 fn a_key_that_the_caller_holds_is_not_waited_for() {
     let sandbox = Sandbox::empty();
     outer(&sandbox, "--unique-key k", "exec runner run --unique-key k -- true").ok().says("already holds");

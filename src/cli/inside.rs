@@ -73,21 +73,27 @@ impl Held {
         Self { needs_worker: true, ..Self::default() }
     }
 
-    /// The error that ends the wait for this unfinished job, once it has stayed so that the job cannot end before this call
+    /// The error that ends the wait for these unfinished jobs, once it has stayed so that none of them can end before this call
     /// does. None for a call from outside.
-    pub fn error(&mut self, store: &Store, job: &JobRow) -> Result<Option<CliError>> {
-        let Some(own) = store.calling_job() else { return Ok(None) };
+    pub fn error(&mut self, store: &Store, jobs: &[JobRow]) -> Result<Option<CliError>> {
+        let (Some(own), Some(job)) = (store.calling_job(), jobs.first()) else { return Ok(None) };
         let workers = worker_statuses(store)?;
         let inside = store.inside(&workers)?;
-        let Some((why, way)) = self.reason(store, &Scene { own, inside, workers }, job)? else {
+        let scene = Scene { own, inside, workers };
+        let is_held = |job: &JobRow| scene.inside.jobs.contains(&job.id) || self.is_left(&scene, job);
+        if !jobs.iter().all(is_held) {
             self.since = None;
             return Ok(None);
-        };
+        }
         let now = Instant::now();
-        let (_, since) = *self.since.get_or_insert((job.id, now));
+        let (_, since) =
+            *self.since.insert(self.since.filter(|(id, _)| *id == job.id).unwrap_or((job.id, now)));
+        if now.duration_since(since) < PATIENCE {
+            return Ok(None);
+        }
+        let (why, way) = scene.reason(store, job)?;
         let what = format!("job {} {} is left {}: {why}", job.id, job.title(), job.status());
-        let is_certain = now.duration_since(since) >= PATIENCE;
-        Ok(is_certain.then(|| CliError::new(ExitStatus::LATER, what).hint(way)))
+        Ok(Some(CliError::new(ExitStatus::LATER, what).hint(way)))
     }
 
     /// When to look again.
@@ -95,16 +101,13 @@ impl Held {
         self.since.map(|(_, since)| since + PATIENCE)
     }
 
-    /// Why the job cannot end before this call does, and what people can do.
-    fn reason(&mut self, store: &Store, scene: &Scene, job: &JobRow) -> Result<Option<(String, String)>> {
-        self.since = self.since.filter(|(id, _)| *id == job.id);
-        if scene.inside.jobs.contains(&job.id) {
-            return scene.reason(store, job).map(Some);
-        }
-        let has_none = no_worker(Some(&job.definition.queue), &scene.workers) == Some(NoWorker::NoneRuns);
-        let is_left = self.needs_worker && has_none && job.state == JobState::Pending;
-        let nobody = is_left.then(|| nobody_text(job, &scene.workers, Place::of_this_call())).flatten();
-        Ok(nobody.map(|nobody| (nobody, format!("{} needs no worker", runner("run", "")))))
+    /// Whether only a worker would start this job, and none runs.
+    fn is_left(&self, scene: &Scene, job: &JobRow) -> bool {
+        let queue = Some(job.definition.queue.as_str());
+        self.needs_worker
+            && job.state == JobState::Pending
+            && job.run_worker_id.is_none()
+            && no_worker(queue, &scene.workers) == Some(NoWorker::NoneRuns)
     }
 }
 
@@ -117,8 +120,12 @@ struct Scene {
 }
 
 impl Scene {
-    /// Why this job, which cannot end before this call does, cannot, and what people can do.
+    /// Why this job, which is held or left, cannot end before this call does, and what people can do.
     fn reason(&self, store: &Store, job: &JobRow) -> Result<(String, String)> {
+        if !self.inside.jobs.contains(&job.id) {
+            let nobody = nobody_text(job, &self.workers, Place::of_this_call()).unwrap_or_default();
+            return Ok((nobody, format!("{} needs no worker", runner("run", ""))));
+        }
         let before = job.waits_for.iter().find(|unmet| self.inside.jobs.contains(&unmet.id));
         let before = before.map(|unmet| store.job(unmet.id, clock::now())).transpose()?.flatten();
         let after = before.as_ref().map(|it| format!("it waits for job {} {}, and ", it.id, it.title()));

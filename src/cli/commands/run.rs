@@ -24,7 +24,7 @@ use crate::model::{Event, JobState, Outcome, OutputStream, decision_text, signal
 use crate::place::runner;
 use crate::process::{PassOn, has_waiting_input};
 use crate::report::{Reporter, words};
-use crate::store::{BlockReason, JobRow, Liveness, NewJob, RunStart, Store};
+use crate::store::{self, BlockReason, JobRow, Liveness, NewJob, RunStart, Store};
 use crate::text::{Timestamp, relative_time};
 use crate::view::terminal::{Output, print_through, warn};
 use crate::view::text::status::{dependency_text, limit_text, rate_text, waits_for_others_text};
@@ -135,7 +135,7 @@ fn end(
     out: &mut Output,
     start: Option<Result<RunStart>>,
     summary: Summary,
-    gave_up: Option<CliError>,
+    mut gave_up: Option<CliError>,
 ) -> Result<(ExitStatus, i64)> {
     let Some(start) = start else {
         let signal = summary.stopped_by.unwrap_or_default();
@@ -159,13 +159,16 @@ fn end(
             warn(&interrupted_text(args, &job, number));
             return Ok((ExitStatus::of_signal(number), id));
         }
-        if let Some(error) = gave_up {
+        if let Some(error) = gave_up.take_if(|_| !job.is_stuck()) {
             enqueue::print_waited(out, &store, &job, created)?;
             bail!(error);
         }
     }
     if job.is_stuck() {
         warn(&format!("job {id} {}", dependency_text(&job)));
+    }
+    if let Some(alert) = gave_up {
+        warn(&alert.message);
     }
     let last = store.attempt(id, job.attempts)?;
     enqueue::report_final(out, &store, &job, last.as_ref(), created, out.quiet)?;
@@ -265,15 +268,18 @@ impl Task {
         }
     }
 
-    /// The error of a `run` from inside a job, whose own job cannot start before this call ends.
+    /// The error of a `run` from inside a job, if nothing that it has left to do can start before this call ends.
     fn held_by_own(&mut self, store: &Store, job: i64) -> Result<Option<CliError>> {
         if store.calling_job().is_none() {
             return Ok(None);
         }
-        match store.job(job, clock::now())? {
-            Some(job) if job.state == JobState::Pending => self.held.error(store, &job),
-            _ => Ok(None),
-        }
+        let pending = store.pending_of_same_run(job)?.into_iter().map(|id| store.job(id, clock::now()));
+        let mut pending: Vec<JobRow> =
+            pending.collect::<store::Result<Vec<_>>>()?.into_iter().flatten().collect();
+        pending.retain(|job| !job.is_stuck());
+        // What it was called for is told first.
+        pending.sort_by_key(|row| row.id != job);
+        self.held.error(store, &pending)
     }
 
     fn enqueue(&mut self, store: &mut Store, worker: i64) -> Result<RunStart> {

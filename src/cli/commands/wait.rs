@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -212,7 +213,7 @@ impl Waiter {
                 warn(&format!("job {id} {}", dependency_text(&job)));
                 return Ok(job);
             }
-            if let Some(error) = self.held.error(store, &job)? {
+            if let Some(error) = self.held.error(store, slice::from_ref(&job))? {
                 bail!(error);
             }
             // The reason why a wait from inside a job is about to end says more.

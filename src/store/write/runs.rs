@@ -77,6 +77,15 @@ impl Store {
         })
     }
 
+    /// The pending jobs of the living `run` that this job is for.
+    pub fn pending_of_same_run(&self, job: i64) -> Result<Vec<i64>> {
+        let sql = "SELECT id FROM jobs WHERE run_worker_id = ?1 AND state = 'pending' ORDER BY id";
+        self.read(|tx| match keeper(tx, job)? {
+            Some(run) => all(tx, sql, [run], value),
+            None => Ok(Vec::new()),
+        })
+    }
+
     /// This job of a `run`, and those unfinished ones of the same `run` that it depends on.
     pub fn with_dependencies_of_run(&self, worker: i64, job: i64) -> Result<Vec<i64>> {
         let sql = "WITH RECURSIVE before (id) AS
