@@ -133,40 +133,32 @@ impl Scene {
         let queue = &root.definition.queue;
         let is_pending = root.state == JobState::Pending;
         if is_pending && self.inside.holds_limit_of(queue) {
-            let (id, holder) = self.holder(|running| running.queue == *queue);
-            let why = format!("{after}queue {queue} is at its limit, where {holder} holds the place");
+            let holder = self.holder(|running| running.queue == *queue);
             let limit = runner("limit", format_args!("{queue} --max-running N"));
-            return Ok((
-                why,
-                format!("it starts once job {id} has ended; now in another queue, or with {limit}"),
-            ));
+            let why = format!("{after}queue {queue} is at its limit until {holder} has ended");
+            return Ok((why, format!("another queue, or {limit}, lets it start before that")));
         }
         if is_pending && self.inside.holds_slots_of(queue) {
-            let takers: Vec<i64> = self
-                .workers
-                .iter()
-                .filter(|worker| worker.serves(queue))
-                .map(|worker| worker.row.id)
-                .collect();
-            let (id, holder) = self.holder(|running| takers.contains(&running.worker));
-            let why = format!("{after}no slot is free for queue {queue}, where {holder} holds the only one");
-            let (work, run) = (runner("work", "-j 2"), runner("run", ""));
-            return Ok((
-                why,
-                format!("it starts once job {id} has ended; {work} has another slot, {run} needs none"),
-            ));
+            let serves = |worker: &&WorkerStatus| worker.serves(queue);
+            let takers: Vec<i64> = self.workers.iter().filter(serves).map(|worker| worker.row.id).collect();
+            let holder = self.holder(|running| takers.contains(&running.worker));
+            let why = format!("{after}no slot is free for queue {queue} until {holder} has ended");
+            let (work, run) = (runner("work", "-j N"), runner("run", ""));
+            return Ok((why, format!("{work} has more slots, and {run} needs none")));
         }
-        let part = self.part(root.id);
-        let why =
-            if before.is_some() { format!("it is after job {}, {part}", root.id) } else { part.to_owned() };
+        let why = match before {
+            Some(before) => format!("it is after job {}, {}", before.id, self.part(before.id)),
+            None if job.id == self.own => "this call is part of it".to_owned(),
+            None => "it cannot end before this call does".to_owned(),
+        };
         Ok((why, "without the wait this call can end, and what waits for it goes on".to_owned()))
     }
 
-    /// The running job that holds a place: the calling one, if that does.
-    fn holder(&self, holds: impl Fn(&RunningJob) -> bool) -> (i64, String) {
+    /// Names a running job that holds a place: the calling one, if that does.
+    fn holder(&self, holds: impl Fn(&RunningJob) -> bool) -> String {
         let holders = self.inside.running.iter().filter(|running| holds(running)).map(|running| running.id);
         let id = holders.min_by_key(|id| (*id != self.own, *id)).unwrap_or(self.own);
-        (id, format!("job {id}, {},", self.part(id)))
+        format!("job {id}, {},", self.part(id))
     }
 
     fn part(&self, id: i64) -> &'static str {

@@ -10,11 +10,11 @@ use rusqlite::Connection;
 use rusqlite::StatementStatus::{AutoIndex, FullscanStep, Sort};
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
-use super::fixture::{Place, definition, due_at, exited, lost, new_job, unsynced, worker_row};
+use super::fixture::{Place, Scene, definition, due_at, exited, lost, new_job, unsynced, worker_row};
 use crate::model::{AttemptOutput, JobState, Limits, Outcome, Rate};
 use crate::store::{
-    Act, DefinitionCache, Due, Filter, LimitChange, LiveOutput, NewJob, OnConflict, PruneFilter, Store,
-    Surroundings, Takes, TurnRequest,
+    Act, Caller, DefinitionCache, Due, Filter, LimitChange, LiveOutput, NewJob, OnConflict, ProcessRow,
+    PruneFilter, Store, Surroundings, Takes, TurnRequest,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -186,6 +186,33 @@ fn a_removal_looks_up_the_jobs_that_it_removes_by_id() {
     let removal = traced.sql.iter().find(|sql| sql.starts_with("DELETE FROM jobs ")).expect("a removal");
     let plan = plan(&store.connection, removal);
     assert!(plan.iter().any(|step| step.contains("SEARCH jobs USING INTEGER PRIMARY KEY")), "{plan:#?}");
+}
+
+/// A worker that a job has called looks at this in each turn.
+#[test]
+fn what_a_call_is_part_of_is_found_without_a_walk_through_jobs() {
+    let mut scene = Scene::new();
+    let job = scene.add(job("p", 0, None), 0);
+    scene.store.change_limits("p", LimitChange::Set(Limits { max_running: Some(1), rate: None })).unwrap();
+    assert_eq!(scene.turn(&[], 1, 1).claims[0].job_id, job);
+    let process = ProcessRow { pid: 7, boot_id: "b".into(), start_ticks: 8 };
+    scene.store.called_from(Caller { job, attempt: Some(1), process, is_alive: |_| true }).unwrap();
+    let traced = traced(&mut scene.store, |store| {
+        store.record_waits(&[5]).unwrap();
+        let inside = store.inside(&[]).unwrap();
+        assert!(inside.jobs.contains(&job) && inside.holds_limit_of("p"));
+        store.part_of().unwrap();
+        store.forget_waits().unwrap();
+    });
+    // There are few waits, and what was found is walked once.
+    let few = |step: &String| {
+        ["SCAN waits", "SCAN part", "SCAN w USING", "USE TEMP B-TREE FOR UNION"]
+            .iter()
+            .any(|few| step.starts_with(few))
+    };
+    let mut long = long_steps(&scene.store.connection, &traced.sql);
+    long.retain(|step| !few(step));
+    assert_eq!(long, [""; 0]);
 }
 
 /// Screens whose statements must not take longer the more jobs there are.

@@ -163,11 +163,21 @@ fn living_waits(tx: &Connection, caller: &Caller) -> Result<String> {
 /// Finds the jobs that cannot end before this one, and before what waits in the queues that are held. A worker that was called
 /// from a job keeps that waiting for what it runs, and, if `with_queues`, for all in its queues.
 fn grow(tx: &Connection, job: i64, living_waits: &str, with_queues: bool, inside: &mut Inside) -> Result<()> {
+    // Blocked jobs have an index of their own.
+    let pending_in = |queues, condition| {
+        ["= 0", "> 0"]
+            .map(|unmet| {
+                format!(
+                    "UNION SELECT id FROM jobs WHERE state = 'pending' AND unmet_dependencies {unmet}
+                       AND queue IN (SELECT value FROM json_each({queues})) AND {condition}"
+                )
+            })
+            .join(" ")
+    };
     let sql = format!(
         "WITH RECURSIVE part (id) AS
              (VALUES (?1)
-              UNION SELECT id FROM jobs WHERE state = 'pending' AND queue IN (SELECT value FROM json_each(?3))
-              UNION SELECT id FROM jobs WHERE state = 'pending' AND queue IN (SELECT value FROM json_each(?4)) AND {NOT_OF_A_RUN}
+              {} {}
               UNION SELECT j.id FROM part JOIN dependencies AS d ON d.dependency_id = part.id AND NOT d.met
                     JOIN jobs AS j ON j.id = d.job_id AND j.state = 'pending'
               UNION SELECT j.id FROM part JOIN waits AS w ON w.job_id = part.id AND w.id IN (SELECT value FROM json_each(?2))
@@ -177,7 +187,9 @@ fn grow(tx: &Connection, job: i64, living_waits: &str, with_queues: bool, inside
                          (w.id = p.worker_id OR w.id = p.run_worker_id OR w.run_job_id = p.id
                           OR ?5 AND (w.queues IS NULL OR p.queue IN (SELECT value FROM json_each(w.queues))))
                     JOIN jobs AS j ON j.id = w.called_from AND j.state = 'running')
-         SELECT j.id, j.queue, j.worker_id FROM part JOIN jobs AS j ON j.id = part.id"
+         SELECT j.id, j.queue, j.worker_id FROM part JOIN jobs AS j ON j.id = part.id",
+        pending_in("?3", "1"),
+        pending_in("?4", NOT_OF_A_RUN)
     );
     let held = [&inside.full, &inside.busy].map(|queues| json!(queues).to_string());
     let (mut jobs, mut running) = (HashSet::new(), Vec::new());
