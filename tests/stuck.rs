@@ -67,7 +67,8 @@ fn what_is_stuck_is_a_note_once_a_later_night_of_the_chain_went_well() {
             "message": "job 1 extract holds back 3 jobs: 2 load, 3 clean, 4 report, though job 5 has done the same as \
                         job 1 extract since; runner cancel 2 3 4 gives up",
             "command": "runner retry 1",
-            "jobs": [2, 3, 4]
+            "jobs": [2, 3, 4],
+            "file": null
         })
     );
     assert!(strict(0).ends_with("verdict   the file is sound; no alarm, 2 notes\n"));

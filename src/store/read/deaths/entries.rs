@@ -60,19 +60,18 @@ pub fn attention(tx: &Tx, filter: &Filter, now: Timestamp) -> Result<Vec<Found>>
 struct OfName {
     /// The hash of what they do; none if they differ, or if no other job does the same.
     task: Option<i64>,
-    job_file: Option<i64>,
-    /// Several files declare them, so that the name does not tell which are meant.
-    has_several_files: bool,
+    /// The rows of the files that declare them. If these are several, the name does not tell which are meant.
+    files: HashSet<Option<i64>>,
 }
 
 fn of_names(groups: &[DiedAlike]) -> HashMap<&str, OfName> {
     let mut names: HashMap<&str, OfName> = HashMap::new();
     for group in groups {
-        for DeadJob { task, job_file, .. } in group.dead.jobs.iter().chain(&group.recovered.jobs) {
-            let first = || OfName { task: *task, job_file: *job_file, has_several_files: false };
+        for job in group.dead.jobs.iter().chain(&group.recovered.jobs) {
+            let first = || OfName { task: job.task, files: HashSet::new() };
             let known = names.entry(&group.name).or_insert_with(first);
-            known.has_several_files |= known.job_file != *job_file;
-            known.task = known.task.filter(|known| *task == Some(*known));
+            known.task = known.task.filter(|known| job.task == Some(*known));
+            known.files.extend(job.has_origin().then_some(job.job_file));
         }
     }
     names
@@ -148,7 +147,7 @@ impl Unresolved<'_> {
     }
 
     fn has_several_files(&self, name: &str) -> bool {
-        self.names.get(name).is_some_and(|of_name| of_name.has_several_files)
+        self.names.get(name).is_some_and(|of_name| of_name.files.len() > 1)
     }
 
     fn file(&self, job_file: Option<i64>) -> Result<Option<String>> {

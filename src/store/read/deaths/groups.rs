@@ -6,7 +6,7 @@
 //! recovered may hide one that needs attention.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rusqlite::{Connection, Row, params_from_iter};
 
@@ -105,26 +105,29 @@ impl DeadJobs {
 }
 
 impl DiedAlike {
-    /// The same jobs, those of each job file for themselves.
+    /// The same jobs, those of each job file for themselves. What nobody declared stays with the others, if these are of one file.
     fn by_file(self) -> Vec<Self> {
         let Self { name, error_code, dead, recovered, .. } = self;
-        let mut files: BTreeMap<Option<i64>, Self> = BTreeMap::new();
+        let of_all = dead.jobs.iter().chain(&recovered.jobs).filter(|job| job.has_origin());
+        let files: BTreeSet<Option<i64>> = of_all.map(|job| job.job_file).collect();
+        let only = (files.len() == 1).then(|| files.first().copied().flatten());
+        let mut groups: BTreeMap<Option<i64>, Self> = BTreeMap::new();
         for (of, is_dead) in [(dead, true), (recovered, false)] {
-            let is_more = of.is_more;
             for job in of.jobs {
-                let (name, error_code, job_file) = (name.clone(), error_code.clone(), job.job_file);
-                let file = files.entry(job_file).or_insert_with(|| Self {
-                    name,
-                    error_code,
-                    job_file,
-                    ..Self::default()
-                });
-                let jobs = if is_dead { &mut file.dead } else { &mut file.recovered };
+                let job_file = if job.has_origin() { job.job_file } else { only.flatten() };
+                let group = groups.entry(job_file).or_default();
+                let jobs = if is_dead { &mut group.dead } else { &mut group.recovered };
                 jobs.jobs.push(job);
-                jobs.is_more |= is_more;
+                jobs.is_more |= of.is_more;
             }
         }
-        files.into_values().collect()
+        let named = |(job_file, group)| Self {
+            name: name.clone(),
+            error_code: error_code.clone(),
+            job_file,
+            ..group
+        };
+        groups.into_iter().map(named).collect()
     }
 
     fn add(&mut self, jobs: Vec<DeadJob>) {
@@ -317,6 +320,11 @@ fn columns(died_at: &str) -> String {
 }
 
 impl DeadJob {
+    /// Whether a job file declares it, known or not. Of a job that is one of a kind and has no file it does not matter.
+    pub fn has_origin(&self) -> bool {
+        self.job_file.is_some() || self.task.is_some()
+    }
+
     fn read(row: &Row<'_>) -> Result<Self> {
         let (label, task): (Option<String>, Option<i64>) = (row.get("label")?, row.get("task_hash")?);
         let definition_id = row.get("definition_id")?;
