@@ -30,9 +30,9 @@ fn forty_names() -> Sandbox {
         "DROP TRIGGER attempts_belong_to_a_running_job;
          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 64)
          INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, attempts, attempts_used,
-                           error_code, dead_reason, label, task_hash)
+                           error_code, dead_reason, label, task_hash, job_file)
          SELECT definition_id, name, queue, 0, state, run_at - i * 1300000, run_at - i * 1300000, changed_at - i * 1300000, 1, 1,
-                error_code, dead_reason, 'label ' || (i % 7), task_hash
+                error_code, dead_reason, 'label ' || (i % 7), task_hash, job_file
          FROM jobs, n;
          INSERT INTO attempts (job_id, number, attempt_in_budget, outcome, error_code, exit_code, worker_id, started_at, finished_at,
                                duration_ms, output_held_open, next_state, dead_reason)

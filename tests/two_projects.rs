@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::support::{Background, Call, Finished, Sandbox};
+use crate::support::{Background, Call, Finished, Sandbox, assert_fields, json};
 
 /// A sandbox with the folders `a` and `b`, each with this job file, in which `PROJECT` stands for the name of the folder.
 fn two(jobs: &str) -> Sandbox {
@@ -165,4 +165,60 @@ fn the_next_release_behind_a_link_keeps_keys_and_history() {
     assert_eq!(sandbox.count_jobs(), 2);
     let by_file = sandbox.call("enqueue deploy --file current/jobs.toml").run().ok();
     assert_eq!(by_file.stderr.matches("are those of").count(), 0, "{by_file}");
+}
+
+#[test]
+fn each_project_has_its_own_numbers() {
+    let sandbox = two(&format!("{DEPLOY}[jobs.only-PROJECT]\ncommand = 'true'\n"));
+    sandbox.write("a-fails", "");
+    run_in(&sandbox, "a", "run deploy -q").exits(1);
+    run_in(&sandbox, "a", "run only-a -q").ok();
+    run_in(&sandbox, "b", "run deploy -q").ok();
+    run_in(&sandbox, "b", "run deploy -q").ok();
+    let rows = sandbox.run("inspect stats --json --sort name").ok().json_lines();
+    assert_eq!(rows.len(), 3);
+    let file = |project: &str| sandbox.path(project).join("jobs.toml").to_string_lossy().into_owned();
+    assert_fields(&rows[0], &json!({"name": "deploy", "file": file("a"), "succeeded": 0, "dead": 1}));
+    assert_fields(&rows[0], &json!({"last_success_at": null, "last_error_code": "EXIT_1"}));
+    assert_fields(&rows[1], &json!({"name": "deploy", "file": file("b"), "succeeded": 2, "dead": 0}));
+    assert_fields(&rows[1], &json!({"last_failure_at": null, "success_rate": 1.0}));
+    assert_fields(&rows[2], &json!({"name": "only-a", "file": file("a"), "succeeded": 1}));
+    let screen = sandbox.call("inspect stats --sort name").env("COLUMNS", "400").run().ok();
+    let rows: Vec<Vec<&str>> =
+        screen.stdout.lines().map(|line| line.split_whitespace().take(2).collect()).collect();
+    let folder = |project: &str| sandbox.path(project).to_string_lossy().into_owned();
+    assert_eq!(rows[0], ["name", "folder"], "{screen}");
+    assert_eq!(rows[1], ["deploy", folder("a").as_str()], "{screen}");
+    assert_eq!(rows[2], ["deploy", folder("b").as_str()], "{screen}");
+    // A name of one project needs no folder.
+    assert_eq!(rows[3], ["only-a", "1"], "{screen}");
+    let one = sandbox.run("inspect stats --name only-a").ok();
+    assert!(!one.stdout.contains("folder"), "{one}");
+    let page = sandbox.run("inspect --html").ok();
+    page.shows(&format!("deploy, {}</", folder("a"))).shows(&format!("deploy, {}</", folder("b")));
+}
+
+#[test]
+fn two_job_files_of_one_folder_are_shown_by_their_paths() {
+    let sandbox = two(DEPLOY);
+    sandbox.write("a/more.toml", DEPLOY.replace("PROJECT", "more"));
+    run_in(&sandbox, "a", "run deploy -q").ok();
+    run_in(&sandbox, "a", "run deploy -q --file more.toml").ok();
+    let screen = sandbox.call("inspect stats").env("COLUMNS", "400").run().ok();
+    screen.shows("/a/jobs.toml ").shows("/a/more.toml ");
+}
+
+#[test]
+fn an_ad_hoc_job_counts_with_the_declared_ones_of_its_name_if_these_are_of_one_file() {
+    let sandbox = two(DEPLOY);
+    run_in(&sandbox, "a", "run deploy -q").ok();
+    sandbox.run("run -q --name deploy -- false").exits(1);
+    let row = sandbox.run("inspect stats --json").ok().json();
+    assert_fields(&row, &json!({"jobs": 2, "succeeded": 1, "dead": 1, "last_error_code": "EXIT_1"}));
+    assert!(row["file"].as_str().expect("a path").ends_with("/a/jobs.toml"), "{row}");
+    run_in(&sandbox, "b", "run deploy -q").ok();
+    let rows = sandbox.run("inspect stats --json").ok().json_lines();
+    let of_none: Vec<_> = rows.iter().filter(|row| row["file"].is_null()).collect();
+    assert_eq!((rows.len(), of_none.len()), (3, 1));
+    assert_fields(of_none[0], &json!({"jobs": 1, "dead": 1}));
 }

@@ -244,12 +244,12 @@ fn worker_fields(key: &str, worker: &WorkerStatus) -> Value {
     })
 }
 
-pub fn stats_json((name, stats): &(String, NameStats)) -> Value {
+pub fn stats_json(stats: &NameStats) -> Value {
     let (runs, waits) = (&stats.runs, &stats.waits);
     let rounded = |number: f64, parts: f64| (number * parts).round() / parts;
     let (last_failure_at, code) = stats.last_failure.as_ref().map(|(at, code)| (rfc3339(*at), code)).unzip();
     json!({
-        "name": name,
+        "name": stats.name,
         "jobs": stats.jobs(), // the sum of the next three
         "succeeded": stats.succeeded,
         "dead": stats.dead,
@@ -266,5 +266,6 @@ pub fn stats_json((name, stats): &(String, NameStats)) -> Value {
         "last_error_code": code,
         "cpu_p95_ms": stats.cpu.percentile(95),
         "max_rss_p95_bytes": stats.memory.percentile(95).and_then(MemoryPeak::known),
+        "file": stats.file, // null: ad hoc, or unknown
     })
 }

@@ -13,7 +13,7 @@ use crate::model::{
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{self, all, each, from_row, maybe};
-use crate::store::write::definition;
+use crate::store::write::{definition, job_files};
 use crate::text::{Millis, Timestamp};
 
 /// How many due jobs a timeline shows at most.
@@ -37,6 +37,8 @@ pub struct TimelineAttempt {
     pub job_id: i64,
     pub number: u32,
     pub name: String,
+    /// The row of the file that declares the job, as in [`NameStats`].
+    pub job_file: Option<i64>,
     pub stage: Stage,
     /// When it fell due, where that is known.
     pub due_at: Option<Timestamp>,
@@ -61,9 +63,14 @@ pub enum Stage {
     Expired,
 }
 
-/// The numbers of all jobs of one name, in the period that was asked for.
+/// The numbers of all jobs of one name and job file, in the period that was asked for.
 #[derive(Clone, Debug, Default)]
 pub struct NameStats {
+    pub name: String,
+    /// The row of the job file; none for ad hoc jobs, and where the file is unknown.
+    pub job_file: Option<i64>,
+    /// The path of this file.
+    pub file: Option<String>,
     pub succeeded: u64,
     pub dead: u64,
     pub cancelled: u64,
@@ -84,9 +91,6 @@ pub struct NameStats {
     /// The newest failure: when it happened, and its code.
     pub last_failure: Option<(Timestamp, String)>,
 }
-
-/// By the name of the jobs.
-pub type Stats = BTreeMap<String, NameStats>;
 
 impl NameStats {
     /// How many jobs have ended.
@@ -110,7 +114,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// The numbers of one name while rows are read.
+/// The numbers of one name and job file while rows are read.
 #[derive(Default)]
 struct Gathered {
     stats: NameStats,
@@ -150,6 +154,23 @@ impl Gathered {
         }
     }
 
+    /// Adds the numbers of other jobs.
+    fn append(&mut self, other: Self) {
+        let Self { stats, runs, waits, usages } = other;
+        self.stats.succeeded += stats.succeeded;
+        self.stats.dead += stats.dead;
+        self.stats.cancelled += stats.cancelled;
+        self.stats.attempts += stats.attempts;
+        self.stats.successes += stats.successes;
+        self.stats.last_success = self.stats.last_success.max(stats.last_success);
+        if let Some((at, code)) = stats.last_failure {
+            self.add_failure(at, Some(code));
+        }
+        self.runs.extend(runs);
+        self.waits.extend(waits);
+        self.usages.extend(usages);
+    }
+
     fn add_failure(&mut self, at: Timestamp, code: Option<String>) {
         if let Some(code) = code
             && self.stats.last_failure.as_ref().is_none_or(|(last, _)| *last < at)
@@ -157,6 +178,23 @@ impl Gathered {
             self.stats.last_failure = Some((at, code));
         }
     }
+}
+
+/// The numbers by name, by whether a job file declares the jobs, known or not, and by its row.
+type Names = BTreeMap<(String, bool, Option<i64>), Gathered>;
+
+/// Leaves what nobody declared with the declared jobs of its name, if these are of one file.
+fn with_undeclared(mut names: Names) -> Names {
+    let undeclared: Vec<_> = names.extract_if(.., |(_, has_origin, _), _| !*has_origin).collect();
+    for ((name, _, job_file), gathered) in undeclared {
+        let mut declared = names.range_mut((name.clone(), true, None)..=(name.clone(), true, Some(i64::MAX)));
+        if let (Some((_, only)), None) = (declared.next(), declared.next()) {
+            only.append(gathered);
+        } else {
+            names.insert((name, false, job_file), gathered);
+        }
+    }
+    names
 }
 
 impl Store {
@@ -199,14 +237,19 @@ impl Store {
         self.read(|tx| maybe(tx, &sql, params![job_id, number], read_attempt))
     }
 
-    /// The numbers of all names that have something that ended. Takes about a second for a million attempts.
-    pub fn stats(&self, filter: &Filter, now: Timestamp) -> Result<Stats> {
+    /// The numbers of all names that have something that ended, by name and then by job file. Takes about a second for a million
+    /// attempts.
+    pub fn stats(&self, filter: &Filter, now: Timestamp) -> Result<Vec<NameStats>> {
         self.walk(filter, now, |_| ())
     }
 
     /// The attempts that ended in the period of the filter, by their end, and those that run or are due; and the numbers
-    /// of each name.
-    pub fn timeline(&self, filter: &Filter, now: Timestamp) -> Result<(Vec<TimelineAttempt>, Stats)> {
+    /// of each name, as [`Store::stats`] has them.
+    pub fn timeline(
+        &self,
+        filter: &Filter,
+        now: Timestamp,
+    ) -> Result<(Vec<TimelineAttempt>, Vec<NameStats>)> {
         let mut attempts = Vec::new();
         let stats = self.walk(filter, now, |attempt| attempts.push(attempt))?;
         let (since, until) = filter.period();
@@ -222,8 +265,13 @@ impl Store {
 
     /// Gives `take` each attempt that ended in the period of the filter, in the order of their ends. Counts these attempts and
     /// the jobs that ended in the period.
-    fn walk(&self, filter: &Filter, now: Timestamp, mut take: impl FnMut(TimelineAttempt)) -> Result<Stats> {
-        let mut names: BTreeMap<String, Gathered> = BTreeMap::new();
+    fn walk(
+        &self,
+        filter: &Filter,
+        now: Timestamp,
+        mut take: impl FnMut(TimelineAttempt),
+    ) -> Result<Vec<NameStats>> {
+        let mut names = Names::new();
         let (since, until) = filter.period();
         let Filter { name, queue, label, .. } = filter;
         // Each statement sees a moment of its own: a transaction over all of them would hold up checkpoints.
@@ -231,31 +279,32 @@ impl Store {
             each(tx, ENDED_JOBS, params![since, name, queue, until, now, label], |row| {
                 let (state, ended_at, code) =
                     (row.get("state")?, row.get("ended_at")?, row.get("error_code")?);
-                names.entry(row.get("name")?).or_default().add_job(state, ended_at, code);
+                let key = (row.get("name")?, row.get("has_origin")?, row.get("job_file")?);
+                names.entry(key).or_default().add_job(state, ended_at, code);
                 Ok(())
             })?;
             each(tx, ENDED, params![since, name, queue, until, label], |row| {
                 let attempt = read_timeline(row)?;
-                names.entry(attempt.name.clone()).or_default().add_attempt(&attempt);
+                let key = (attempt.name.clone(), row.get("has_origin")?, attempt.job_file);
+                names.entry(key).or_default().add_attempt(&attempt);
                 take(attempt);
                 Ok(())
             })
         })?;
-        let finished = names.into_iter().map(|(name, Gathered { stats, runs, waits, usages })| {
+        let names = with_undeclared(names);
+        let ids = names.keys().filter_map(|(_, _, job_file)| *job_file).collect();
+        let files = self.autocommit(|tx| job_files::paths(tx, &ids))?;
+        let finished = names.into_iter().map(|((name, _, job_file), gathered)| {
+            let Gathered { stats, runs, waits, usages } = gathered;
             let cpu = Percentiles::of(usages.iter().map(|usage| usage.cpu).collect());
             let memory = Percentiles::of(usages.iter().map(|usage| usage.memory).collect());
-            (
-                name,
-                NameStats {
-                    runs: Percentiles::of(runs),
-                    waits: Percentiles::of(waits),
-                    cpu,
-                    memory,
-                    ..stats
-                },
-            )
+            let file = job_file.and_then(|id| files.get(&id).cloned());
+            let (runs, waits) = (Percentiles::of(runs), Percentiles::of(waits));
+            NameStats { name, job_file, file, runs, waits, cpu, memory, ..stats }
         });
-        Ok(finished.collect())
+        let mut finished: Vec<NameStats> = finished.collect();
+        finished.sort_by(|one, other| (&one.name, &one.file).cmp(&(&other.name, &other.file)));
+        Ok(finished)
     }
 }
 
@@ -303,18 +352,22 @@ fn conditions(filter: &Filter) -> Conditions {
 
 /// The jobs that ended. A pending job that has expired is dead, recorded or not.
 const ENDED_JOBS: &str =
-    "SELECT name, state, changed_at AS ended_at, error_code FROM jobs INDEXED BY jobs_finished
+    "SELECT name, job_file IS NOT NULL OR task_hash IS NOT NULL AS has_origin, job_file, state, changed_at AS ended_at,
+            error_code
+     FROM jobs INDEXED BY jobs_finished
      WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1 AND changed_at < ?4
        AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)
      UNION ALL
-     SELECT name, 'dead', max(expires_at, changed_at), 'EXPIRED' FROM jobs INDEXED BY jobs_expiring
+     SELECT name, job_file IS NOT NULL OR task_hash IS NOT NULL, job_file, 'dead', max(expires_at, changed_at), 'EXPIRED'
+     FROM jobs INDEXED BY jobs_expiring
      WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?5
        AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
        AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)";
 
 // The statements of the timeline. Two due times of ended attempts are known: a job keeps its last one, and a retry was due
 // when its delay was over.
-const ENDED: &str = "SELECT a.job_id, a.number, j.name, 'ended' AS stage, a.outcome,
+const ENDED: &str = "SELECT a.job_id, a.number, j.name, j.job_file IS NOT NULL OR j.task_hash IS NOT NULL AS has_origin, j.job_file,
+        'ended' AS stage, a.outcome,
         CASE WHEN a.number = j.attempts AND j.finished_at = a.finished_at THEN j.run_at
              ELSE (SELECT p.finished_at + p.delay_ms FROM attempts AS p
                    WHERE p.job_id = a.job_id AND p.number = a.number - 1) END AS due_at,
@@ -325,13 +378,13 @@ const ENDED: &str = "SELECT a.job_id, a.number, j.name, 'ended' AS stage, a.outc
       AND (?5 IS NULL OR coalesce(j.label, '') = ?5)
     ORDER BY a.finished_at";
 
-const EXPIRED: &str = "SELECT id AS job_id, attempts AS number, name, 'expired' AS stage, NULL AS outcome, run_at AS due_at,
+const EXPIRED: &str = "SELECT id AS job_id, attempts AS number, name, job_file, 'expired' AS stage, NULL AS outcome, run_at AS due_at,
         NULL AS started_at, changed_at AS finished_at, NULL AS duration_ms, error_code, NULL AS retry_at
     FROM jobs INDEXED BY jobs_finished
     WHERE state = 'dead' AND changed_at >= ?1 AND changed_at < ?4 AND dead_reason = 'expired' AND error_code = 'EXPIRED'
       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5)";
 
-const RUNNING: &str = "SELECT id AS job_id, attempts + 1 AS number, name, 'running' AS stage, NULL AS outcome,
+const RUNNING: &str = "SELECT id AS job_id, attempts + 1 AS number, name, job_file, 'running' AS stage, NULL AS outcome,
         run_at AS due_at, changed_at AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code,
         NULL AS retry_at
     FROM jobs INDEXED BY jobs_running
@@ -339,7 +392,7 @@ const RUNNING: &str = "SELECT id AS job_id, attempts + 1 AS number, name, 'runni
       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5)";
 
 const DUE: &str =
-    "SELECT id AS job_id, attempts + 1 AS number, name, 'due' AS stage, NULL AS outcome, run_at AS due_at,
+    "SELECT id AS job_id, attempts + 1 AS number, name, job_file, 'due' AS stage, NULL AS outcome, run_at AS due_at,
         NULL AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code, NULL AS retry_at
     FROM jobs INDEXED BY jobs_claimable
     WHERE state = 'pending' AND unmet_dependencies = 0 AND run_at <= ?1 AND coalesce(expires_at > ?1, 1)
@@ -360,6 +413,7 @@ fn read_timeline(row: &Row<'_>) -> Result<TimelineAttempt> {
             job_id,
             number,
             name,
+            job_file,
             stage: stage,
             due_at,
             started_at,

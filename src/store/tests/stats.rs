@@ -23,7 +23,12 @@ fn runs(name: &str, number: u32) -> NewJob {
 impl Scene {
     fn of(&mut self, name: &str, since: Option<i64>) -> NameStats {
         let filter = Filter { since: since.map(Timestamp), ..Filter::default() };
-        self.store.stats(&filter, Timestamp(50_000)).unwrap().remove(name).unwrap_or_default()
+        self.store
+            .stats(&filter, Timestamp(50_000))
+            .unwrap()
+            .into_iter()
+            .find(|of| of.name == name)
+            .unwrap_or_default()
     }
 }
 

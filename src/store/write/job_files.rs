@@ -1,9 +1,11 @@
 //! The job files whose jobs were enqueued, each with its row. Two files may declare a job of one name; `same_work` tells their jobs
 //! apart.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use rusqlite::params;
+use rusqlite::{Connection, Row, params};
+use serde_json::json;
 
 use crate::paths;
 use crate::store::file::error::Result;
@@ -67,6 +69,13 @@ impl Store {
     }
 }
 
+/// The paths of these rows.
+pub fn paths(tx: &Connection, ids: &BTreeSet<i64>) -> Result<BTreeMap<i64, String>> {
+    let sql = "SELECT id, path FROM job_files WHERE id IN (SELECT value FROM json_each(?1))";
+    let read = |row: &Row<'_>| Ok((row.get("id")?, row.get("path")?));
+    Ok(all(tx, sql, [json!(ids).to_string()], read)?.into_iter().collect())
+}
+
 /// The row of this path, which a schedule or a caller has as its file. It is made if it is missing.
 pub fn id_of(tx: &Tx, path: &str) -> Result<i64> {
     if let Some(id) = maybe(tx, "SELECT id FROM job_files WHERE path = ?1", [path], value)? {
@@ -77,7 +86,7 @@ pub fn id_of(tx: &Tx, path: &str) -> Result<i64> {
 
 /// The row that this file takes over, and the path that it had.
 fn former(tx: &Tx, file: &JobFilePath, names: &[&str]) -> Result<Option<(i64, String)>> {
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>("id")?, row.get::<_, String>("path")?));
+    let read = |row: &Row<'_>| Ok((row.get::<_, i64>("id")?, row.get::<_, String>("path")?));
     let behind_link =
         "SELECT id, path FROM job_files WHERE named_path = ?1 AND path <> ?1 ORDER BY id DESC LIMIT 1";
     if let Some(found) = maybe(tx, behind_link, [&file.named], read)? {

@@ -1,6 +1,6 @@
 //! The words and commands for the list of dead letters, by error code.
 
-use super::words::folder_of;
+use super::folders::FilesOfNames;
 use crate::model::{Attention, DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::place::runner;
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow, StuckBehind, StuckRoot};
@@ -35,15 +35,13 @@ impl DeadGroupFacts {
 }
 
 /// The labels of a row, and its folder if other rows have the same name and another job file.
-pub fn labels_and_folder(row: &DeadRow, rows: &[DeadRowFacts]) -> String {
+pub fn labels_and_folder(row: &DeadRow, files: &FilesOfNames<'_>) -> String {
     let labels = row.shown_labels();
-    let is_other =
-        |DeadRowFacts { row: other, .. }: &DeadRowFacts| other.name == row.name && other.file != row.file;
-    if !rows.iter().any(is_other) {
-        return labels;
+    match files.folder(&row.name, row.file.as_deref()) {
+        None => labels,
+        Some(folder) if labels.is_empty() => folder,
+        Some(folder) => format!("{labels}, {folder}"),
     }
-    let folder = row.file.as_deref().map_or_else(|| "folder unknown".to_owned(), folder_of);
-    if labels.is_empty() { folder } else { format!("{labels}, {folder}") }
 }
 
 /// Says which jobs wait for the jobs of this row: `job 1 holds back 2 jobs: load, report`; none if none does.

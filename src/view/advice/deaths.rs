@@ -1,6 +1,7 @@
 //! The words for dead letters, and for the jobs that wait behind them.
 
-use super::words::{Advice, Words, folder_of, ids, jobs_text};
+use super::folders::folder_of;
+use super::words::{Advice, Words, ids, jobs_text};
 use crate::model::{Attention, Way};
 use crate::store::problem::{Count, Dead, DeadLetters, RetryObstacle, RootEnd, SameWork, Stuck};
 use crate::text::option;

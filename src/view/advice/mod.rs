@@ -2,6 +2,7 @@
 
 pub mod dead_list;
 mod deaths;
+pub mod folders;
 mod no_worker;
 #[cfg(test)]
 mod tests;

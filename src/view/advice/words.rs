@@ -1,12 +1,11 @@
 //! What all advice is made with.
 
 use std::fmt::Display;
-use std::path::Path;
 
 use crate::model::Way;
 use crate::place::Place;
 use crate::store::problem::Count;
-use crate::text::{Timestamp, clock_time, counted, safe_line};
+use crate::text::{Timestamp, clock_time, counted};
 
 /// A sentence, what people can do, and the command that settles what it is about.
 pub(super) struct Words {
@@ -64,10 +63,4 @@ pub(super) fn ids(jobs: &[i64]) -> String {
     let mut jobs = jobs.to_vec();
     jobs.sort_unstable();
     jobs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-}
-
-/// The folder of a job file, for a screen on which several files declare one name.
-pub(super) fn folder_of(file: &str) -> String {
-    let file = Path::new(file);
-    safe_line(&file.parent().unwrap_or(file).to_string_lossy())
 }

@@ -30,7 +30,7 @@ use self::words::{capitalized, command, job_text, when, zone};
 use self::worst::Worst;
 use crate::model::{Attention, Outcome, Way};
 use crate::place::{Place, runner};
-use crate::store::{Filter, NameStats, Stage, Stats, TimelineAttempt, WorkerStatus};
+use crate::store::{Filter, NameStats, Stage, TimelineAttempt, WorkerStatus};
 use crate::text::{Millis, Timestamp, counted, day_name};
 use crate::view::advice::no_worker_and_ways;
 
@@ -54,7 +54,7 @@ pub struct Page {
     pub unfinished: Vec<UnfinishedSection>,
     pub attempts: Vec<TimelineAttempt>,
     pub schedules: WeekOfSchedules,
-    pub stats: Stats,
+    pub stats: Vec<NameStats>,
 }
 
 /// The period that this filter asks for.
@@ -141,7 +141,7 @@ fn markup(page: &Page) -> Markup {
 
 /// A title fit for a subject line: `2 dead, 126 ok · nas · Sun 22 Nov`.
 fn title(page: &Page, until: Timestamp) -> String {
-    let succeeded: u64 = page.stats.values().map(|of| of.succeeded).sum();
+    let succeeded: u64 = page.stats.iter().map(|of| of.succeeded).sum();
     let host = job_text(&page.host);
     // A period that ends at midnight is about the day before.
     let day = day_name(until.minus(Millis(1)));
@@ -189,7 +189,7 @@ fn workers(page: &Page, no_worker: Option<&(String, Vec<Way>)>) -> Markup {
 /// The numbers that are not zero: of the jobs that ended in the period, as the table of names has them, and of those that are there
 /// now, with the dead letters of the title.
 fn tiles(page: &Page) -> Markup {
-    let sum = |part: fn(&NameStats) -> u64| page.stats.values().map(part).sum::<u64>();
+    let sum = |part: fn(&NameStats) -> u64| page.stats.iter().map(part).sum::<u64>();
     let was_retried =
         |it: &&TimelineAttempt| it.retry_at.is_some() && it.stage != Stage::Ended(Outcome::Interrupted);
     let retried: BTreeSet<i64> = page.attempts.iter().filter(was_retried).map(|it| it.job_id).collect();

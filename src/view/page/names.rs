@@ -9,29 +9,38 @@ use super::words::{MAX_NAMES, MAX_OPEN, job_text, more, span, when, whole_table}
 use super::worst::Worst;
 use crate::model::{MemoryPeak, Outcome};
 use crate::place::runner;
-use crate::store::{NameStats, Stage, Stats, TimelineAttempt};
+use crate::store::{NameStats, Stage, TimelineAttempt};
 use crate::text::{Millis, Timestamp, counted};
+use crate::view::advice::folders::FilesOfNames;
 
 /// A run is slow if it took this many times as long as the half of all runs, of at least so many, and at least so long.
 const SLOW: u64 = 2;
 const MIN_RUNS: usize = 5;
 const MIN_SLOW: Millis = Millis::from_secs(1);
 
-/// The numbers of each name, the worst first.
-pub(super) fn draw(stats: &Stats, attempts: &[TimelineAttempt], worst: &Worst, now: Timestamp) -> Markup {
-    let mut successes: BTreeMap<&str, Vec<Millis>> = BTreeMap::new();
+/// The numbers of each name and job file, the worst first.
+pub(super) fn draw(
+    stats: &[NameStats],
+    attempts: &[TimelineAttempt],
+    worst: &Worst,
+    now: Timestamp,
+) -> Markup {
+    let mut successes: BTreeMap<(&str, Option<i64>), Vec<Millis>> = BTreeMap::new();
     for attempt in attempts.iter().filter(|it| it.stage == Stage::Ended(Outcome::Succeeded)) {
-        successes.entry(&attempt.name).or_default().extend(attempt.duration);
+        successes.entry((&attempt.name, attempt.job_file)).or_default().extend(attempt.duration);
     }
+    let files = FilesOfNames::of(stats.iter().map(|of| (&*of.name, of.file.as_deref())));
     let mut rows: Vec<_> = stats.iter().collect();
-    rows.sort_by_key(|(name, stats)| Reverse((worst.rank(name), stats.dead, stats.jobs(), stats.attempts)));
+    rows.sort_by_key(|stats| Reverse((worst.rank(&stats.name), stats.dead, stats.jobs(), stats.attempts)));
     let left_out = rows.len().saturating_sub(MAX_NAMES);
     rows.truncate(MAX_NAMES);
-    let row = |(name, stats): (&String, &NameStats)| {
-        let is_slow = successes.get(name.as_str()).is_some_and(|spans| is_slow(spans));
+    let row = |stats: &NameStats| {
+        let name = &stats.name;
+        let folder = files.folder(name, stats.file.as_deref());
+        let is_slow = successes.get(&(name, stats.job_file)).is_some_and(|spans| is_slow(spans));
         let memory = |peak: MemoryPeak| peak.to_string();
         vec![
-            html! { (job_text(name)) },
+            html! { (job_text(name)) @if let Some(folder) = folder { ", " (job_text(&folder)) } },
             html! { (stats.succeeded) },
             html! { span.bad[stats.dead > 0 && worst.is_alarming(name)] { (stats.dead) } },
             html! { (span(stats.runs.percentile(50))) },

@@ -9,6 +9,7 @@ use crate::text::{Timestamp, clock_time, counted, relative_time, shown_line};
 use crate::view::advice::dead_list::{
     DeadGroupFacts, held_back_line, labels_and_folder, of_group, recovered_line,
 };
+use crate::view::advice::folders::FilesOfNames;
 use crate::view::terminal::{Column, Output, Style, Table, note_left_out};
 
 /// Draws the groups. Each shows at most `share` rows.
@@ -76,10 +77,11 @@ fn draw_group(
 
 fn draw_rows(out: &mut Output, facts: &DeadGroupFacts, now: Timestamp) -> Vec<&'static str> {
     let any_fold = facts.shown.iter().any(|shown| shown.row.jobs > 1);
+    let files = FilesOfNames::of(facts.shown.iter().map(|of| (&*of.row.name, of.row.file.as_deref())));
     let mut table = Table::new()
         .column(Column::new("  id").right(), |(_, job): &(&DeadRow, &JobRow)| format!("  {}", job.id))
         .column(Column::new("name").name(), |(row, _)| row.name.clone())
-        .column(Column::label(), |(row, _)| labels_and_folder(row, &facts.shown))
+        .column(Column::label(), |(row, _)| labels_and_folder(row, &files))
         .column_if(any_fold, Column::new("jobs").right(), |(row, _)| match row.jobs {
             1 => String::new(),
             jobs => format!("×{jobs}"),

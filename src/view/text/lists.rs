@@ -16,6 +16,7 @@ use crate::store::{
 use crate::text::{
     Millis, Timestamp, human_duration, local_time, relative_time, rfc3339, safe_line, shown_line,
 };
+use crate::view::advice::folders::FilesOfNames;
 use crate::view::advice::{left_process, no_worker_text};
 use crate::view::json::{
     job_json, listed_attempt_json, listed_worker_json, queue_json, schedule_json, stats_json,
@@ -373,38 +374,43 @@ pub fn times_to_come(
     List::new(table, json, nothing).show(out, rows, limit, "next")
 }
 
-/// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot. `which` says how they
+/// Lists how often the jobs of each name and job file succeed, how long they run and how long they wait for a slot. `which` says how they
 /// are sorted.
 pub fn stats(
     out: &mut Output,
-    stats: Vec<(String, NameStats)>,
+    stats: &[NameStats],
     limit: usize,
     which: &str,
     now: Timestamp,
 ) -> store::Result<bool> {
+    let files = FilesOfNames::of(stats.iter().map(|of| (&*of.name, of.file.as_deref())));
+    let folder = |of: &NameStats| files.folder(&of.name, of.file.as_deref());
     let table = Table::new()
-        .column(Column::new("name").name(), |(name, _): &(String, NameStats)| name.clone())
-        .column(Column::new("jobs").right().dropped(10), |(_, of)| of.jobs().to_string())
-        .column(Column::new("ok").right(), |(_, of)| of.success_rate().map(percent).unwrap_or_default())
-        .column(Column::new("tries").right().dropped(7), |(_, of)| {
+        .column(Column::new("name").name(), |of: &NameStats| of.name.clone())
+        .column_if(stats.iter().any(|of| folder(of).is_some()), Column::new("folder").name(), |of| {
+            folder(of).unwrap_or_default()
+        })
+        .column(Column::new("jobs").right().dropped(10), |of| of.jobs().to_string())
+        .column(Column::new("ok").right(), |of| of.success_rate().map(percent).unwrap_or_default())
+        .column(Column::new("tries").right().dropped(7), |of| {
             of.attempts_per_success().map(|tries| format!("{tries:.1}")).unwrap_or_default()
         })
-        .column(Column::new("p50").right().dropped(4), |(_, of)| span(of.runs.percentile(50)))
-        .column(Column::new("p95").right().dropped(8), |(_, of)| span(of.runs.percentile(95)))
-        .column(Column::new("max").right().dropped(5), |(_, of)| span(of.runs.max()))
-        .column(Column::new("wait50").right().dropped(3), |(_, of)| span(of.waits.percentile(50)))
-        .column(Column::new("wait95").right().dropped(6), |(_, of)| span(of.waits.percentile(95)))
-        .column(Column::new("cpu95").right().dropped(1), |(_, of)| span(of.cpu.percentile(95)))
-        .column(Column::new("memory95").right().dropped(2), |(_, of)| {
+        .column(Column::new("p50").right().dropped(4), |of| span(of.runs.percentile(50)))
+        .column(Column::new("p95").right().dropped(8), |of| span(of.runs.percentile(95)))
+        .column(Column::new("max").right().dropped(5), |of| span(of.runs.max()))
+        .column(Column::new("wait50").right().dropped(3), |of| span(of.waits.percentile(50)))
+        .column(Column::new("wait95").right().dropped(6), |of| span(of.waits.percentile(95)))
+        .column(Column::new("cpu95").right().dropped(1), |of| span(of.cpu.percentile(95)))
+        .column(Column::new("memory95").right().dropped(2), |of| {
             of.memory.percentile(95).map(|peak| peak.to_string()).unwrap_or_default()
         })
-        .column(Column::new("last success").dropped(9), |(_, of)| since(of.last_success, now))
-        .column(Column::new("last failure").text(), |(_, of)| {
+        .column(Column::new("last success").dropped(9), |of| since(of.last_success, now))
+        .column(Column::new("last failure").text(), |of| {
             let last = of.last_failure.as_ref();
             last.map(|(at, code)| format!("{}, {code}", relative_time(*at, now))).unwrap_or_default()
         });
     let list = List::new(table, stats_json, "nothing has ended");
-    let found = list.show(out, stats.into_iter().map(Ok), limit, which)?;
+    let found = list.show(out, stats.iter().map(Ok), limit, which)?;
     // On a narrow screen the table drops columns, and the legend would explain what is not there.
     if found && !out.json && out.width() >= 80 {
         let words = "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started; cpu, memory: of an attempt";

@@ -10,7 +10,7 @@ use crate::cli::commands::attention_facts::{changed_files, leftovers};
 use crate::cli::locate;
 use crate::cli::workers::worker_statuses;
 use crate::process::boot_id;
-use crate::store::{self, Filter, JobRow, NameStats, Store, StoredSchedule};
+use crate::store::{self, Filter, JobRow, Store, StoredSchedule};
 use crate::text::{Millis, Timestamp};
 use crate::view::terminal::{Output, warn};
 use crate::view::text::lists;
@@ -106,37 +106,36 @@ pub(super) fn times_to_come(out: &mut Output, query: &Query, span: Millis) -> Re
     Ok(found)
 }
 
-/// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot.
+/// Lists how often the jobs of each name and job file succeed, how long they run and how long they wait for a slot.
 pub(super) fn stats(out: &mut Output, query: &Query, order: Option<StatsOrder>) -> Result<bool> {
-    let stats = query.store.stats(&query.filter, query.now)?;
-    let mut stats: Vec<(String, NameStats)> = stats.into_iter().collect();
+    let mut stats = query.store.stats(&query.filter, query.now)?;
     // The sort is stable: equal numbers leave names in alphabetical order.
     let which = match order {
         None => {
-            stats.sort_by_key(|(_, of)| Reverse((of.jobs(), of.attempts)));
+            stats.sort_by_key(|of| Reverse((of.jobs(), of.attempts)));
             "busiest"
         }
         Some(StatsOrder::P95) => {
-            stats.sort_by_key(|(_, of)| Reverse(of.runs.percentile(95)));
+            stats.sort_by_key(|of| Reverse(of.runs.percentile(95)));
             "slowest"
         }
         Some(StatsOrder::Max) => {
-            stats.sort_by_key(|(_, of)| Reverse(of.runs.max()));
+            stats.sort_by_key(|of| Reverse(of.runs.max()));
             "slowest"
         }
         Some(StatsOrder::Cpu) => {
-            stats.sort_by_key(|(_, of)| Reverse(of.cpu.percentile(95)));
+            stats.sort_by_key(|of| Reverse(of.cpu.percentile(95)));
             "largest"
         }
         Some(StatsOrder::Rss) => {
-            stats.sort_by_key(|(_, of)| Reverse(of.memory.percentile(95).map(|peak| peak.bytes)));
+            stats.sort_by_key(|of| Reverse(of.memory.percentile(95).map(|peak| peak.bytes)));
             "largest"
         }
         Some(StatsOrder::Failures) => {
-            stats.sort_by_key(|(_, of)| Reverse((of.dead, of.attempts - of.successes)));
+            stats.sort_by_key(|of| Reverse((of.dead, of.attempts - of.successes)));
             "worst"
         }
         Some(StatsOrder::Name) => "first",
     };
-    Ok(lists::stats(out, stats, query.limit, which, query.now)?)
+    Ok(lists::stats(out, &stats, query.limit, which, query.now)?)
 }

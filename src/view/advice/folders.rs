@@ -1,0 +1,64 @@
+//! The folders by which two projects that have jobs of one name are told apart on a screen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::text::safe_line;
+
+/// The job files that the jobs of each name on a screen come from.
+#[derive(Default)]
+pub struct FilesOfNames<'a>(BTreeMap<&'a str, BTreeSet<Option<&'a str>>>);
+
+impl<'a> FilesOfNames<'a> {
+    /// Takes the name and the job file of each row; none is the file of an ad hoc job, or unknown.
+    pub fn of(rows: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Self {
+        let mut files = Self::default();
+        for (name, file) in rows {
+            files.0.entry(name).or_default().insert(file);
+        }
+        files
+    }
+
+    /// The folder of this file if the name has jobs of others, too; none if it has not.
+    pub fn folder(&self, name: &str, file: Option<&str>) -> Option<String> {
+        let files = self.0.get(name).filter(|files| files.len() > 1)?;
+        let others = files.iter().flatten().copied();
+        Some(file.map_or_else(|| "folder unknown".to_owned(), |file| folder_among(file, others)))
+    }
+}
+
+/// The folder of a job file, or its whole path if another of these files lies there, too.
+pub fn folder_among<'a>(file: &str, mut files: impl Iterator<Item = &'a str>) -> String {
+    let is_beside = |other: &str| other != file && Path::new(other).parent() == Path::new(file).parent();
+    if files.any(is_beside) { safe_line(file) } else { folder_of(file) }
+}
+
+/// The folder of a job file, for a screen on which several files declare one name.
+pub(super) fn folder_of(file: &str) -> String {
+    let file = Path::new(file);
+    safe_line(&file.parent().unwrap_or(file).to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_name_of_several_files_has_a_folder() {
+        let files = FilesOfNames::of([
+            ("a", Some("/x/jobs.toml")),
+            ("a", Some("/y/jobs.toml")),
+            ("a", Some("/y/more.toml")),
+            ("b", Some("/x/jobs.toml")),
+            ("b", None),
+            ("c", Some("/x/jobs.toml")),
+            ("c", Some("/x/jobs.toml")),
+        ]);
+        let folder = |name, file| files.folder(name, file);
+        assert_eq!(folder("a", Some("/x/jobs.toml")).as_deref(), Some("/x"));
+        assert_eq!(folder("a", Some("/y/more.toml")).as_deref(), Some("/y/more.toml"));
+        assert_eq!(folder("b", Some("/x/jobs.toml")).as_deref(), Some("/x"));
+        assert_eq!(folder("b", None).as_deref(), Some("folder unknown"));
+        assert_eq!(folder("c", Some("/x/jobs.toml")), None);
+    }
+}
