@@ -222,3 +222,63 @@ fn an_ad_hoc_job_counts_with_the_declared_ones_of_its_name_if_these_are_of_one_f
     assert_eq!((rows.len(), of_none.len()), (3, 1));
     assert_fields(of_none[0], &json!({"jobs": 1, "dead": 1}));
 }
+
+#[test]
+fn a_name_that_several_projects_have_is_told_apart() {
+    let sandbox = two(&format!("{DEPLOY}[jobs.only-PROJECT]\ncommand = 'true'\n"));
+    sandbox.write("a-fails", "");
+    run_in(&sandbox, "a", "run deploy -q").exits(1);
+    run_in(&sandbox, "a", "run only-a -q").ok();
+    // A job that no file declares is no other project.
+    sandbox.run("run -q --name only-a -- true").ok();
+    let quiet = |line: &str| {
+        let ran = sandbox.run(line);
+        assert!(!ran.stderr.contains("of this name") && !ran.stderr.contains("of the name"), "{line}: {ran}");
+        ran
+    };
+    for line in ["inspect deploy", "logs deploy", "retry deploy --dry-run", "inspect only-a", "wait only-a"] {
+        quiet(line);
+    }
+    assert!(!quiet("inspect 1").stdout.contains("jobs.toml"));
+    run_in(&sandbox, "b", "run deploy -q").ok();
+    let folder = |project: &str| sandbox.path(project).to_string_lossy().into_owned();
+    let (a, b) = (folder("a"), folder("b"));
+    let newest = format!("job 4 deploy is that of {b}; {a} has jobs of this name, too");
+    for line in ["inspect deploy", "inspect deploy.1", "logs deploy", "wait deploy"] {
+        sandbox.run(line).ok().says(&newest);
+        quiet(&format!("{line} -q"));
+    }
+    run_in(&sandbox, "b", "enqueue only-b --after deploy --dry-run").ok().says(&newest);
+    let noted = sandbox.run("inspect deploy --json").ok();
+    assert_eq!(noted.stderr, format!("{}\n", json!({ "note": newest })));
+    // The dead one is that of the other project.
+    let dead = format!("job 1 deploy is that of {a}; {b} has jobs of this name, too");
+    for line in ["retry deploy --dry-run", "retry --dead --name deploy --dry-run", "resolve deploy"] {
+        sandbox.run(line).ok().says(&dead);
+    }
+    sandbox.run("inspect 1").ok().shows(&format!("  file      {a}/jobs.toml\n"));
+    sandbox.run("inspect 4").ok().shows(&format!("  file      {b}/jobs.toml\n"));
+    for line in ["inspect only-a", "retry --dead --dry-run", "inspect 4", "logs 4"] {
+        quiet(line);
+    }
+}
+
+#[test]
+fn an_act_on_the_jobs_of_a_name_says_whose_they_are() {
+    let sandbox = two(DEPLOY);
+    for project in ["a", "b", "b"] {
+        run_in(&sandbox, project, "enqueue deploy").ok();
+    }
+    let folder = |project: &str| sandbox.path(project).to_string_lossy().into_owned();
+    let all = format!("the 3 jobs of the name deploy are those of {} and {}", folder("b"), folder("a"));
+    sandbox.run("cancel deploy").exits(1).says(&all).says("1, 2, 3; all were left");
+    sandbox.run("change --name deploy --priority 1").ok().says(&all);
+    assert!(!sandbox.run("change --name deploy --priority 2 -q").ok().stderr.contains("deploy"));
+    sandbox.run("cancel 1").ok().quietly();
+    let rest = format!(
+        "the 2 jobs of the name deploy are those of {}; {} has jobs of this name, too",
+        folder("b"),
+        folder("a")
+    );
+    sandbox.run("cancel --name deploy").ok().says(&rest);
+}

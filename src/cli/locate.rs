@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use super::accounts;
 use super::args::Global;
 use super::error::{CliError, ExitStatus, become_user, describe, print_error};
+use super::namesakes::say_which;
 use super::values::{JobOrAttempt, JobRef};
 use crate::crontab::Account;
 use crate::jobfile::{self, Declared, JobFile, JobFileError};
@@ -131,8 +132,9 @@ pub enum Named {
     Unfinished,
 }
 
-/// The id of the job that is meant. A typed id is returned as it is, and the caller finds out whether such a job exists.
-pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Result<i64> {
+/// The id of the job that is meant. A typed id is returned as it is, and the caller finds out whether such a job exists. Says, unless
+/// `quiet`, of which project the job is where several have jobs of the name.
+pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp, quiet: bool) -> Result<i64> {
     let name = match job {
         JobRef::Id(id) => return Ok(*id),
         JobRef::Name(name) => name,
@@ -153,12 +155,18 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Resu
             let unfinished = of_states(&[JobState::Pending, JobState::Running]);
             let ids = store.unfinished_ids(&unfinished, now)?;
             if ids.len() > 1 {
+                if !quiet {
+                    say_which(store, name, &ids)?;
+                }
                 return Err(several_unfinished(name, &ids).into());
             }
             (newest(&unfinished, |_| true)?, "is unfinished")
         }
     };
     if let Some(job) = found {
+        if !quiet {
+            say_which(store, name, &[job.id])?;
+        }
         return Ok(job.id);
     }
     Err(match newest(&of_states(&[]), |_| true)? {
@@ -201,11 +209,12 @@ pub fn job_ids(
     jobs: &[JobRef],
     named: Named,
     now: Timestamp,
+    quiet: bool,
 ) -> Result<(Vec<i64>, ExitStatus)> {
     let mut exit = ExitStatus::SUCCESS;
     let mut ids = Vec::with_capacity(jobs.len());
     for job in jobs {
-        match job_id(store, job, named, now).map_err(anyhow::Error::downcast::<CliError>) {
+        match job_id(store, job, named, now, quiet).map_err(anyhow::Error::downcast::<CliError>) {
             Ok(id) => ids.push(id),
             Err(Ok(error)) => {
                 print_error(&error);
@@ -223,11 +232,12 @@ pub fn job_or_attempt(
     what: &JobOrAttempt,
     named: Named,
     now: Timestamp,
+    quiet: bool,
 ) -> Result<(i64, Option<u32>)> {
-    let found = job_id(store, &what.job, named, now);
+    let found = job_id(store, &what.job, named, now, quiet);
     if let (Err(_), Some(JobOrAttempt { job, attempt })) = (&found, what.as_attempt_of_name())
-        && job_id(store, &what.job, Named::Any, now).is_err()
-        && let Ok(id) = job_id(store, &job, named, now)
+        && job_id(store, &what.job, Named::Any, now, true).is_err()
+        && let Ok(id) = job_id(store, &job, named, now, quiet)
     {
         return Ok((id, attempt));
     }

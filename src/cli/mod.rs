@@ -13,6 +13,7 @@ mod inside;
 mod locate;
 mod main;
 mod named_file;
+mod namesakes;
 mod options;
 mod own_file;
 mod plan;

@@ -221,7 +221,7 @@ impl<'a> Planner<'a> {
             let what = format!("there is no job named {name} to wait for: there is no database yet");
             bail!(CliError::new(ExitStatus::NOT_FOUND, what).hint("--db or $RUNNER_DB names another one"));
         };
-        locate::job_id(store, job, Named::Any, self.now)
+        locate::job_id(store, job, Named::Any, self.now, self.global.quiet)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::cli::args::{ChangeArgs, Global, ResolveArgs, RetryArgs, Selection, Un
 use crate::cli::definition::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
+use crate::cli::namesakes::say_which;
 use crate::cli::own_file::OwnFiles;
 use crate::cli::plan::Planner;
 use crate::cli::values::JobRef;
@@ -46,7 +47,7 @@ fn open(global: &Global, is_job_named: bool, out: &Output) -> Result<Option<Stor
 pub fn cancel(global: &Global, args: &Unfinished, out: &mut Output) -> Result<ExitStatus> {
     let Some(mut store) = open(global, !args.jobs.is_empty(), out)? else { return Ok(ExitStatus::SUCCESS) };
     if !args.jobs.is_empty() {
-        return Selected::by_id(&store, &args.jobs, Named::Unfinished)?.run(
+        return Selected::by_id(global, &store, &args.jobs, Named::Unfinished)?.run(
             &mut store,
             Act::Cancel,
             false,
@@ -58,6 +59,7 @@ pub fn cancel(global: &Global, args: &Unfinished, out: &mut Output) -> Result<Ex
     if ids.is_empty() && !out.quiet {
         locate::warn_of_nothing(global, &store, "unfinished job", &filter)?;
     }
+    say_which_named(global, &store, &filter, &ids)?;
     // Workers must not be held up for long, and a million jobs need not be in memory.
     for (index, chunk) in ids.chunks(CHUNK).enumerate() {
         if index > 0 {
@@ -107,7 +109,7 @@ pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<Ex
     let selected = if which.jobs.is_empty() {
         Selected::unfinished(global, &store, &which.filter())?
     } else {
-        Selected::by_id(&store, &which.jobs, Named::Unfinished)?
+        Selected::by_id(global, &store, &which.jobs, Named::Unfinished)?
     };
     let now = clock::now();
     if what.redefine {
@@ -124,6 +126,14 @@ pub fn resolve(global: &Global, args: &ResolveArgs, out: &mut Output) -> Result<
     let act = Act::Resolve { note: args.note.as_deref() };
     let selected = Selected::read(global, &store, &args.which, Named::Dead, args.recovered)?;
     selected.run(&mut store, act, false, out)
+}
+
+/// Says of which projects the jobs are that were selected by a name.
+fn say_which_named(global: &Global, store: &Store, filter: &Filter, jobs: &[i64]) -> Result<()> {
+    match &filter.name {
+        Some(name) if !global.quiet => say_which(store, name, jobs),
+        _ => Ok(()),
+    }
 }
 
 /// The jobs that are to replace these, by the id of the old job, each of the definition in its own job file. Where that cannot be
@@ -182,7 +192,7 @@ impl Selected {
         recovered: bool,
     ) -> Result<Self> {
         if !which.dead {
-            return Self::by_id(store, &which.jobs, named);
+            return Self::by_id(global, store, &which.jobs, named);
         }
         let filter = Filter {
             name: which.name.clone(),
@@ -199,7 +209,8 @@ impl Selected {
         if jobs.is_empty() && !global.quiet {
             locate::warn_of_nothing(global, store, "unresolved dead letter", &filter)?;
         }
-        let ids = jobs.iter().map(|job| job.id).collect();
+        let ids: Vec<i64> = jobs.iter().map(|job| job.id).collect();
+        say_which_named(global, store, &filter, &ids)?;
         let jobs = jobs.into_iter().map(|job| (job.id, job)).collect();
         Ok(Self { ids, jobs, by_filter: true, ..Self::default() })
     }
@@ -211,12 +222,13 @@ impl Selected {
         if ids.is_empty() && !global.quiet {
             locate::warn_of_nothing(global, store, "unfinished job", filter)?;
         }
+        say_which_named(global, store, filter, &ids)?;
         Ok(Self { jobs: read_jobs(store, &ids, now)?, ids, by_filter: true, ..Self::default() })
     }
 
-    fn by_id(store: &Store, jobs: &[JobRef], named: Named) -> Result<Self> {
+    fn by_id(global: &Global, store: &Store, jobs: &[JobRef], named: Named) -> Result<Self> {
         let now = clock::now();
-        let (mut ids, exit) = locate::job_ids(store, jobs, named, now)?;
+        let (mut ids, exit) = locate::job_ids(store, jobs, named, now, global.quiet)?;
         let jobs = read_jobs(store, &ids, now)?;
         let unknown = ids.extract_if(.., |id| !jobs.contains_key(id)).collect();
         Ok(Self { ids, jobs, unknown, exit, ..Self::default() })

@@ -23,7 +23,7 @@ type Which = (i64, Option<u32>);
 /// Prints the output of the last or the named attempt.
 pub fn run(global: &Global, args: &LogsArgs, out: &mut Output) -> Result<ExitStatus> {
     let store = locate::open(global)?;
-    let which = locate::job_or_attempt(&store, &args.which, Named::Started, clock::now())?;
+    let which = locate::job_or_attempt(&store, &args.which, Named::Started, clock::now(), out.quiet)?;
     if args.follow {
         return follow(out, args, which, &store);
     }

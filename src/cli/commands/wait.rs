@@ -17,6 +17,7 @@ use crate::cli::args::{Global, WaitArgs};
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::inside::{self, Held};
 use crate::cli::locate::{self, Named};
+use crate::cli::namesakes::say_which;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
@@ -34,7 +35,7 @@ pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitSta
     let (ids, mut exit) = if args.jobs.is_empty() {
         (selected(global, &store, args)?, ExitStatus::SUCCESS)
     } else {
-        locate::job_ids(&store, &args.jobs, Named::Any, clock::now())?
+        locate::job_ids(&store, &args.jobs, Named::Any, clock::now(), out.quiet)?
     };
     for id in &ids {
         if store.job(*id, clock::now())?.is_none() {
@@ -95,6 +96,9 @@ fn selected(global: &Global, store: &Store, args: &WaitArgs) -> Result<Vec<i64>>
         if !global.quiet {
             warn(&format!("{} that was not resolved", locate::nothing_text("job", &filter)));
         }
+    }
+    if let Some(name) = args.name.as_ref().filter(|_| !global.quiet) {
+        say_which(store, name, &ids)?;
     }
     Ok(ids)
 }

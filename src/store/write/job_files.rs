@@ -1,7 +1,7 @@
 //! The job files whose jobs were enqueued, each with its row. Two files may declare a job of one name; `same_work` tells their jobs
 //! apart.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use rusqlite::{Connection, Row, params};
@@ -56,16 +56,23 @@ impl Store {
         })
     }
 
-    /// The files that this database knows by jobs of this name, with the newest job of each; none for jobs whose file is
-    /// unknown. Only the newest jobs of the name are looked at.
-    pub fn files_of_name(&self, name: &str) -> Result<Vec<Option<String>>> {
+    /// The paths of the job files that have jobs of this name, that of the newest job first. Only the newest jobs of the name are
+    /// looked at.
+    pub fn files_of_name(&self, name: &str) -> Result<Vec<String>> {
         let sql = format!(
             "SELECT f.path FROM (SELECT job_file, max(id) AS newest FROM
                  (SELECT j.id, j.job_file FROM jobs AS j INDEXED BY jobs_by_name WHERE j.name = ?1
                   ORDER BY j.id DESC LIMIT {MAX_JOBS}) GROUP BY job_file)
-             LEFT JOIN job_files AS f ON f.id = job_file ORDER BY newest DESC"
+             JOIN job_files AS f ON f.id = job_file ORDER BY newest DESC"
         );
         self.read(|tx| all(tx, &sql, [name], value))
+    }
+
+    /// The paths of the files of these jobs, as far as they are known.
+    pub fn files_of_jobs(&self, jobs: &[i64]) -> Result<HashSet<String>> {
+        let sql = "SELECT path FROM job_files WHERE id IN
+                       (SELECT job_file FROM jobs WHERE id IN (SELECT value FROM json_each(?1)))";
+        Ok(self.read(|tx| all(tx, sql, [json!(jobs).to_string()], value))?.into_iter().collect())
     }
 }
 

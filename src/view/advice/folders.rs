@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::text::safe_line;
+use crate::text::{counted, safe_line};
+
+/// A sentence names at most this many folders.
+const MAX_LISTED: usize = 3;
 
 /// The job files that the jobs of each name on a screen come from.
 #[derive(Default)]
@@ -33,6 +36,37 @@ pub fn folder_among<'a>(file: &str, mut files: impl Iterator<Item = &'a str>) ->
     if files.any(is_beside) { safe_line(file) } else { folder_of(file) }
 }
 
+/// Says of which folder these jobs of a name are, and which others have jobs of this name: `meant` are their files, `others` those of
+/// the other jobs.
+pub fn which_text(name: &str, jobs: &[i64], meant: &[&str], others: &[&str]) -> String {
+    let folders = |files: &[&str]| {
+        let all = || meant.iter().chain(others).copied();
+        files.iter().map(|file| folder_among(file, all())).collect::<Vec<_>>()
+    };
+    let who = match jobs {
+        [id] => format!("job {id} {name} is that of"),
+        jobs => format!("the {} of the name {name} are those of", counted(jobs.len(), "job")),
+    };
+    let which = if meant.is_empty() { "no known job file".to_owned() } else { listed(&folders(meant)) };
+    let have = if others.len() == 1 { "has" } else { "have" };
+    match others {
+        [] => format!("{who} {which}"),
+        others => format!("{who} {which}; {} {have} jobs of this name, too", listed(&folders(others))),
+    }
+}
+
+/// `/srv/a, /srv/b and /srv/c`, or of more than [`MAX_LISTED`] the first.
+fn listed(folders: &[String]) -> String {
+    match folders {
+        [one] => one.clone(),
+        folders if folders.len() > MAX_LISTED => {
+            format!("{} and {} more", folders[..MAX_LISTED].join(", "), folders.len() - MAX_LISTED)
+        }
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+        [] => String::new(),
+    }
+}
+
 /// The folder of a job file, for a screen on which several files declare one name.
 pub(super) fn folder_of(file: &str) -> String {
     let file = Path::new(file);
@@ -60,5 +94,26 @@ mod tests {
         assert_eq!(folder("b", Some("/x/jobs.toml")).as_deref(), Some("/x"));
         assert_eq!(folder("b", None).as_deref(), Some("folder unknown"));
         assert_eq!(folder("c", Some("/x/jobs.toml")), None);
+    }
+
+    #[test]
+    fn which_jobs_are_meant() {
+        let [x, y, more, z, last] =
+            ["/x/jobs.toml", "/y/jobs.toml", "/y/more.toml", "/z/jobs.toml", "/last/jobs.toml"];
+        let text = |jobs: &[i64], meant: &[&str], others: &[&str]| which_text("a", jobs, meant, others);
+        assert_eq!(text(&[7], &[x], &[y]), "job 7 a is that of /x; /y has jobs of this name, too");
+        assert_eq!(text(&[7, 8], &[x, y], &[]), "the 2 jobs of the name a are those of /x and /y");
+        assert_eq!(
+            text(&[7], &[y], &[more, x]),
+            "job 7 a is that of /y/jobs.toml; /y/more.toml and /x have jobs of this name, too"
+        );
+        assert_eq!(
+            text(&[7], &[], &[x, y]),
+            "job 7 a is that of no known job file; /x and /y have jobs of this name, too"
+        );
+        assert_eq!(
+            text(&[7, 8], &[x, z, last, y], &[]),
+            "the 2 jobs of the name a are those of /x, /z, /last and 1 more"
+        );
     }
 }

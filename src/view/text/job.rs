@@ -23,6 +23,8 @@ const INDENT: &str = "       ";
 /// What is shown of a job.
 pub struct JobFacts {
     pub job: JobRow,
+    /// Another job file has jobs of its name, too.
+    pub has_namesakes: bool,
     /// The newest ones.
     pub attempts: Vec<Attempt>,
     /// That of the last attempt.
@@ -36,13 +38,13 @@ pub struct JobFacts {
 
 /// Draws one job.
 pub fn draw(out: &mut Output, facts: &JobFacts, now: Timestamp) {
-    let JobFacts { job, attempts, output, workers, held_back, has_recovered } = facts;
+    let JobFacts { job, has_namesakes, attempts, output, workers, held_back, has_recovered } = facts;
     let held_back = holds_back_text(job, held_back);
     let holds_back = held_back.is_some();
     let recovered = has_recovered.then(|| "a later run succeeded".to_owned());
     let more = expiry_text(job, now).into_iter().chain(held_back).chain(recovered);
     draw_heading(out, job, workers, more, now);
-    draw_facts(out, job, now);
+    draw_facts(out, job, job.file.as_deref().filter(|_| *has_namesakes), now);
     if !attempts.is_empty() || job.state == JobState::Running {
         out.line("");
     }
@@ -82,10 +84,13 @@ fn draw_heading(
     out.line("");
 }
 
-fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) {
+fn draw_facts(out: &mut Output, job: &JobRow, file: Option<&str>, now: Timestamp) {
     let definition = &job.definition;
     if let Some(label) = &job.label {
         out.fact("label", label);
+    }
+    if let Some(file) = file {
+        out.fact("file", &safe_line(file));
     }
     print_command(out, definition, &job.args);
     out.line(format!("  cwd       {}", safe_line(&definition.cwd.to_text())));

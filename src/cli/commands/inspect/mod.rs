@@ -81,7 +81,9 @@ fn draw(
         Subject::One => {
             let name = args.what.as_deref().unwrap_or_default();
             let what = JobOrAttempt::parse(name).map_err(CliError::usage)?;
-            let found = match locate::job_or_attempt(store, &what, Named::Any, now) {
+            // The screen of a watch is drawn again and again.
+            let quiet = out.quiet || args.watch;
+            let found = match locate::job_or_attempt(store, &what, Named::Any, now, quiet) {
                 Ok(found) => found,
                 Err(error) => match one_job::not_enqueued_yet(store, name, now)? {
                     Some(error) => bail!(error),

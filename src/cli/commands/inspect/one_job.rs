@@ -33,8 +33,10 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Result<()> {
         out.object(&job_with_history_json(&job, &attempts));
         return Ok(());
     }
+    let has_namesakes = job.file.is_some() && store.files_of_name(&job.definition.name)?.len() > 1;
     let facts = JobFacts {
         job,
+        has_namesakes,
         attempts,
         output,
         workers: with_liveness(store, workers)?,
