@@ -282,3 +282,31 @@ fn an_act_on_the_jobs_of_a_name_says_whose_they_are() {
     );
     sandbox.run("cancel --name deploy").ok().says(&rest);
 }
+
+#[test]
+fn the_overview_has_a_line_for_each_project() {
+    let sandbox = two(&format!("{DEPLOY}schedule = '@yearly'\n[jobs.only-PROJECT]\ncommand = 'true'\n"));
+    sandbox.write("a-fails", "");
+    run_in(&sandbox, "b", "apply").ok();
+    run_in(&sandbox, "a", "run only-a -q").ok();
+    run_in(&sandbox, "a", "run deploy -q").exits(1);
+    sandbox.run("run -q --name only-a -- true").ok();
+    let lines = || -> Vec<String> {
+        let screen = sandbox.call("inspect").env("COLUMNS", "400").run().ok().stdout;
+        let names = screen.lines().skip_while(|line| !line.starts_with("ran lately"));
+        names.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    let folder = |project: &str| sandbox.path(project).to_string_lossy().into_owned();
+    let (a, b) = (folder("a"), folder("b"));
+    // The schedule is that of the one, and the failure that of the other.
+    let shown = lines();
+    assert_eq!(shown.len(), 4, "{shown:?}");
+    assert_eq!(shown[0], "ran lately folder last 20 runs last success next");
+    assert_eq!(shown[1], format!("deploy {a} ✗ none lately"));
+    assert!(shown[2].starts_with(&format!("deploy {b} in ")), "{shown:?}");
+    assert!(shown[3].starts_with("only-a ✓✓ "), "{shown:?}");
+    run_in(&sandbox, "b", "run deploy -q").ok();
+    let shown = lines();
+    assert_eq!(shown[1], format!("deploy {a} ✗ none lately"));
+    assert!(shown[2].starts_with(&format!("deploy {b} ✓ now in ")), "{shown:?}");
+}

@@ -68,15 +68,20 @@ pub struct Overview {
     pub oldest_due_at: Option<Timestamp>,
 }
 
-/// A name that ran lately, or has a schedule.
+/// A name that ran lately, or has a schedule, with its job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecentName {
     pub name: String,
+    /// The path of the job file; none for ad hoc jobs, and where the file is unknown.
+    pub file: Option<String>,
     /// The outcomes of the last attempts, oldest first.
     pub outcomes: Vec<Outcome>,
     /// When an attempt last succeeded; none if none did among the newest jobs of the name.
     pub last_success: Option<Timestamp>,
 }
+
+/// The attempts by name and the path of the job file; none for ad hoc jobs, and where the file is unknown.
+type Names = BTreeMap<(String, Option<String>), Attempts>;
 
 /// The outcomes of a name's attempts, ordered by their end; job and number tell apart those that ended together.
 type Attempts = BTreeMap<(Timestamp, i64, u32), Outcome>;
@@ -136,22 +141,27 @@ impl Store {
         })
     }
 
-    /// Up to `limit` names that ran lately or are among `scheduled`, and how many names there are. Names whose last attempt
-    /// failed come first; otherwise by name.
+    /// Up to `limit` names that ran lately or are among `scheduled`, a name with its job file, and how many there are. Names whose
+    /// last attempt failed come first; otherwise by name. A name that two job files have is there twice.
     pub fn recent_names<'a>(
         &self,
-        scheduled: impl Iterator<Item = &'a str>,
+        scheduled: impl Iterator<Item = (&'a str, &'a str)>,
         limit: usize,
         now: Timestamp,
     ) -> Result<(Vec<RecentName>, usize)> {
         self.read(|tx| {
             let mut names = newest(tx, now.minus(LATELY))?;
-            for name in scheduled {
-                if !names.contains_key(name) {
-                    let mut attempts = Attempts::new();
-                    add_older(tx, name, &mut attempts)?;
-                    names.insert(name.to_owned(), attempts);
-                }
+            for (name, file) in scheduled {
+                names.entry((name.to_owned(), Some(file.to_owned()))).or_default();
+            }
+            let mut names = with_unknown(names);
+            let mut files: BTreeMap<String, usize> = BTreeMap::new();
+            for (name, _) in names.keys() {
+                *files.entry(name.clone()).or_default() += 1;
+            }
+            let is_alone = |name: &str| files.get(name) == Some(&1);
+            for ((name, file), attempts) in names.iter_mut().filter(|(_, attempts)| attempts.is_empty()) {
+                add_older(tx, name, file.as_deref(), is_alone(name), attempts)?;
             }
             let all = names.len();
             let mut names: Vec<_> = names.into_iter().collect();
@@ -159,11 +169,11 @@ impl Store {
             names
                 .sort_by_key(|(_, attempts)| !attempts.values().next_back().is_some_and(Outcome::is_failure));
             names.truncate(limit);
-            let recent = names.into_iter().map(|(name, mut attempts)| {
-                add_older(tx, &name, &mut attempts)?;
+            let recent = names.into_iter().map(|((name, file), mut attempts)| {
+                add_older(tx, &name, file.as_deref(), is_alone(&name), &mut attempts)?;
                 let skipped = attempts.len().saturating_sub(OUTCOMES);
                 let outcomes = attempts.values().copied().skip(skipped).collect();
-                Ok(RecentName { name, outcomes, last_success: last_success(&attempts) })
+                Ok(RecentName { name, file, outcomes, last_success: last_success(&attempts) })
             });
             Ok((recent.collect::<Result<_>>()?, all))
         })
@@ -250,30 +260,54 @@ fn finished(tx: &Connection, overview: &mut Overview) -> Result<()> {
     })
 }
 
-/// The newest attempts since this time, by name.
-fn newest(tx: &Connection, since: Timestamp) -> Result<BTreeMap<String, Attempts>> {
-    let mut names: BTreeMap<String, Attempts> = BTreeMap::new();
-    let sql = "SELECT j.name, a.finished_at, a.job_id, a.number, a.outcome
+/// The newest attempts since this time.
+fn newest(tx: &Connection, since: Timestamp) -> Result<Names> {
+    let mut names = Names::new();
+    let sql = "SELECT j.name, (SELECT path FROM job_files WHERE id = j.job_file) AS file, a.finished_at, a.job_id, a.number, a.outcome
                FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
                WHERE a.finished_at >= ?1 ORDER BY a.finished_at DESC LIMIT ?2";
     each(tx, sql, params![since, MAX_ATTEMPTS], |row| {
         let place = (row.get("finished_at")?, row.get("job_id")?, row.get("number")?);
-        names.entry(row.get("name")?).or_default().insert(place, row.get("outcome")?);
+        let key = (row.get("name")?, row.get("file")?);
+        names.entry(key).or_default().insert(place, row.get("outcome")?);
         Ok(())
     })?;
     Ok(names)
 }
 
-/// Adds older attempts of this name until there are [`OUTCOMES`] of them and one has succeeded.
-fn add_older(tx: &Connection, name: &str, attempts: &mut Attempts) -> Result<()> {
+/// Leaves what has no file, or one that is unknown, with the others of its name, if these are of one file.
+fn with_unknown(mut names: Names) -> Names {
+    let unknown: Vec<_> = names.extract_if(.., |(_, file), _| file.is_none()).collect();
+    for (key, attempts) in unknown {
+        let mut others = names.range_mut(&key..).take_while(|((name, _), _)| *name == key.0);
+        if let (Some((_, only)), None) = (others.next(), others.next()) {
+            only.extend(attempts);
+        } else {
+            names.insert(key, attempts);
+        }
+    }
+    names
+}
+
+/// Adds older attempts of this name and job file until there are [`OUTCOMES`] of them and one has succeeded. If the file is the only
+/// one of the name, those whose file is not known are its own.
+fn add_older(
+    tx: &Connection,
+    name: &str,
+    file: Option<&str>,
+    is_alone: bool,
+    attempts: &mut Attempts,
+) -> Result<()> {
     // Jobs that are newer than that have not run, and there may be a million of them.
     let newest_job = attempts.keys().map(|(_, job, _)| *job).max().unwrap_or(i64::MAX);
-    let sql =
-        "SELECT id FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3";
-    let jobs: Vec<i64> = all(tx, sql, params![name, newest_job, MAX_JOBS], value)?;
+    let sql = "SELECT id, (SELECT path FROM job_files AS f WHERE f.id = job_file) AS file FROM jobs INDEXED BY jobs_by_name
+         WHERE name = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3";
+    let read = |row: &Row<'_>| Ok((row.get("id")?, row.get("file")?));
+    let jobs: Vec<(i64, Option<String>)> = all(tx, sql, params![name, newest_job, MAX_JOBS], read)?;
     let sql =
         "SELECT finished_at, number, outcome FROM attempts WHERE job_id = ?1 ORDER BY number DESC LIMIT ?2";
-    for id in jobs {
+    let is_own = |of: Option<&str>| of == file || of.is_none() && is_alone;
+    for (id, _) in jobs.into_iter().filter(|(_, of)| is_own(of.as_deref())) {
         if attempts.len() >= OUTCOMES && last_success(attempts).is_some() {
             break;
         }

@@ -222,7 +222,7 @@ fn screens(store: &mut Store) {
     let seen =
         Surroundings { queues: &overview.queues, workers: &[], schedules: &[], files: &[], leftovers: &[] };
     store.attention(seen, &Filter::default(), now).unwrap();
-    store.recent_names(["b"].into_iter(), 10, now).unwrap();
+    store.recent_names([("b", "/b/jobs.toml")].into_iter(), 10, now).unwrap();
     let name = Some("a".to_owned());
     let filter = Filter { name: name.clone(), queue: name, since: Some(Timestamp(1)), ..Filter::default() };
     store.stats(&filter, now).unwrap();

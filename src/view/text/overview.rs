@@ -8,6 +8,7 @@ use super::schedule::next_firing_text;
 use crate::place::{Place, runner};
 use crate::store::{JobCounts, JobRow, RecentName, StoredSchedule, WorkerStatus};
 use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line};
+use crate::view::advice::folders::FilesOfNames;
 use crate::view::advice::nothing_until_worker;
 use crate::view::snapshot::Snapshot;
 use crate::view::terminal::{Column, Output, Style, Table, mark};
@@ -130,7 +131,7 @@ pub fn room_for_names(out: &Output) -> usize {
     out.rows_left().saturating_sub(4).clamp(MIN_NAMES, MAX_NAMES)
 }
 
-/// Draws a line for each name that ran lately. There are `all` of them.
+/// Draws a line for each name and job file that ran lately. There are `all` of them.
 pub fn draw_names(
     out: &mut Output,
     names: &[RecentName],
@@ -142,8 +143,15 @@ pub fn draw_names(
     if names.is_empty() {
         return;
     }
+    let files = FilesOfNames::of(names.iter().map(|recent| (&*recent.name, recent.file.as_deref())));
+    let folder = |recent: &RecentName| files.folder(&recent.name, recent.file.as_deref());
     let mut table = Table::new()
         .column(Column::new("ran lately").name(), |recent: &RecentName| recent.name.clone())
+        .column_if(
+            names.iter().any(|recent| folder(recent).is_some()),
+            Column::new("folder").name(),
+            |recent| folder(recent).unwrap_or_default(),
+        )
         .column(Column::new("last 20 runs").right().marks(), |recent| {
             recent.outcomes.iter().copied().map(mark).collect()
         })
@@ -153,7 +161,8 @@ pub fn draw_names(
             None => "none lately".to_owned(),
         })
         .column(Column::new("next").dropped(2), |recent| {
-            match schedules.iter().find(|row| row.name() == recent.name) {
+            let is_own = |row: &StoredSchedule| recent.file.as_ref().is_none_or(|file| *file == row.file);
+            match schedules.iter().find(|row| row.name() == recent.name && is_own(row)) {
                 Some(row) => next_firing_text(row, boot_id, now),
                 None => String::new(),
             }

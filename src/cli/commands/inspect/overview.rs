@@ -6,7 +6,7 @@ use super::query::Query;
 use crate::cli::commands::attention_facts::read_snapshot;
 use crate::cli::locate;
 use crate::model::JobState;
-use crate::store::{Filter, StateFilter, Store, StoredSchedule};
+use crate::store::{Filter, StateFilter, Store};
 use crate::text::{Timestamp, shown_line};
 use crate::view::json::overview_json;
 use crate::view::terminal::Output;
@@ -26,7 +26,7 @@ pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Result<(
     }
     overview::draw(out, &snapshot, &running, now);
     let room = overview::room_for_names(out);
-    let with_schedule = snapshot.schedules.iter().map(StoredSchedule::name);
+    let with_schedule = snapshot.schedules.iter().map(|row| (row.name(), &*row.file));
     let (names, all) = store.recent_names(with_schedule, room, now)?;
     overview::draw_names(out, &names, all, &snapshot.schedules, &snapshot.boot_id, now);
     Ok(())
