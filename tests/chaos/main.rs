@@ -1,4 +1,5 @@
-//! Suites that try to break the promises: kills, power cuts, failing system calls, damaged files, clock steps, crowds.
+//! Suites that try to break the promises: kills, power cuts, failing system calls, damaged files, clock steps, crowds,
+//! two projects in one database.
 //!
 //! `cargo test` leaves this target out. `cargo test --test chaos` runs its short form, a few minutes; add the name of
 //! a suite to run that one alone. The environment asks for the long form:
@@ -11,6 +12,7 @@
 //! | `damage` | `DAMAGE=60` damaged files | `HARM`: one of them by number |
 //! | `clock_steps` | `STEPS=40` steps under running workers | |
 //! | `upgrade` | `UPGRADE_KILLS=40` kills | |
+//! | `pairs` | `PAIRS=40` rounds of two or three acts from two projects | |
 //! | `creation` | `CREATIONS=8` rounds | |
 //! | `fairness` | 20 calls by each of eight processes | `FAIRNESS_SECONDS`: how long, instead of how many |
 //!
@@ -29,6 +31,7 @@ mod faults;
 mod judge;
 mod judge_tests;
 mod kills;
+mod pairs;
 mod power;
 mod tools;
 mod upgrade;
