@@ -195,7 +195,7 @@ fn a_damaged_job_keeps_no_other_from_running() {
         sandbox.write("go", "");
         let left = format!("job {damaged} cannot be read and is left alone: ");
         let ended = worker.wait().exits(74).says(&left).says("runner doctor says more");
-        assert_eq!(ended.stderr.matches("cannot be read").count(), 1, "{ended}");
+        assert_eq!(ended.stderr.matches("cannot be read and is left alone").count(), 1, "{ended}");
         assert_eq!(sandbox.job(running)["state"], "succeeded", "{damage}");
         assert_eq!(sandbox.sql().text("SELECT state FROM jobs WHERE id = 2"), "pending");
     }

@@ -6,10 +6,10 @@ use std::io;
 use std::num::NonZero;
 use std::thread;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::cli::args::{Global, LogFormat, WorkArgs};
-use crate::cli::error::ExitStatus;
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::inside;
 use crate::cli::locate;
 use crate::clock;
@@ -69,7 +69,17 @@ pub fn run(global: &Global, args: &WorkArgs) -> Result<ExitStatus> {
     if summary.stopped_by.is_none() && !global.quiet {
         note_paused_queues(global, until, queues.as_deref(), reporter.as_mut());
     }
-    Ok(exit_status(summary, bounded))
+    let status = exit_status(summary, bounded);
+    if status == ExitStatus::SUCCESS && summary.unreadable > 0 && summary.stopped_by.is_none() {
+        let jobs = counted(summary.unreadable, "job");
+        let hint = format!(
+            "{} names what is damaged, and {} puts a backup in the database's place",
+            runner("doctor", ""),
+            runner("restore", "FILE")
+        );
+        bail!(CliError::new(ExitStatus::IO, format!("left {jobs} alone that cannot be read")).hint(hint));
+    }
+    Ok(status)
 }
 
 /// The number of attempts at once where nobody gives one. A crontab starts everything at once, so a machine with one CPU
@@ -127,7 +137,6 @@ fn exit_status(summary: Summary, bounded: bool) -> ExitStatus {
     match summary.stopped_by {
         Some(signal) if bounded => ExitStatus::of_signal(signal),
         None if bounded && summary.dead + summary.stuck > 0 => ExitStatus::FAILED,
-        None if summary.unreadable > 0 => ExitStatus::IO,
         _ => ExitStatus::SUCCESS,
     }
 }
