@@ -310,3 +310,18 @@ fn the_overview_has_a_line_for_each_project() {
     assert_eq!(shown[1], format!("deploy {a} ✗ none lately"));
     assert!(shown[2].starts_with(&format!("deploy {b} ✓ now in ")), "{shown:?}");
 }
+
+#[test]
+fn a_project_that_moves_keeps_its_history_where_a_schedule_comes_first() {
+    let jobs = "[jobs.deploy]\ncommand = '[ ! -e ../a-fails ]'\nmax_attempts = 1\nschedule = 'every 1h'\n";
+    let sandbox = two(jobs);
+    run_in(&sandbox, "a", "apply").ok();
+    sandbox.write("a-fails", "");
+    run_in(&sandbox, "a", "run deploy -q").exits(1);
+    fs::rename(sandbox.path("a"), sandbox.path("moved")).expect("it moves");
+    fs::remove_file(sandbox.path("a-fails")).expect("it is there");
+    run_in(&sandbox, "moved", "apply").ok().says("which is gone: it is taken over");
+    sandbox.sql().run("UPDATE schedules SET next_at = 1");
+    sandbox.run("work --until-idle").ok();
+    sandbox.run("doctor --strict").ok().shows("has succeeded since");
+}

@@ -31,13 +31,15 @@ use crate::view::text::schedule::{boot_text, dropped_text, times_text};
 /// Takes the schedules and queue limits of the job file into the database, and removes those that the file no longer
 /// has; with `--none` all of them, whether the file exists or not.
 pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitStatus> {
+    let mut declaring = None;
     let (path, wanted, queues) = if args.none {
         (former_path(global, args.path.as_deref())?, Vec::new(), BTreeMap::new())
     } else {
         let file = locate::named_job_file(global, args.path.as_deref())?;
         note_unreached(&file, None, out);
         scheduled_runs::note_unlimited_ages(&file, None, out);
-        (locate::canonical(&file.path)?, schedules(&file, clock::now())?, file.queues)
+        let path = declaring.insert(locate::path_of(&file)?).path.clone();
+        (path, schedules(&file, clock::now())?, file.queues)
     };
     for schedule in &wanted {
         for link in schedule.chain.links() {
@@ -69,6 +71,11 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
         let mut store =
             if args.none { locate::open_to_write(global)? } else { locate::open_or_create(global)? };
         let applied = apply(&mut store)?;
+        if let Some(file) = &declaring {
+            // A project that has moved keeps its history, also where a schedule comes first.
+            let names: Vec<&str> = wanted.iter().map(DeclaredSchedule::name).collect();
+            store.register_job_file(file, &names)?;
+        }
         workers = Some(worker_statuses(&store)?);
         if args.none && applied.is_empty() && !out.quiet {
             warn_of_nothing(&path, &store.applied_files()?);
