@@ -106,6 +106,9 @@ fn a_success_keeps_the_schedule_of_its_own_project_fresh() {
     let sandbox = two(jobs);
     run_in(&sandbox, "a", "apply").ok();
     run_in(&sandbox, "b", "run deploy -q").ok();
+    // Nor do an ad hoc job of the name, and other work of it.
+    run_in(&sandbox, "a", "run -q --name deploy -- true").ok();
+    run_in(&sandbox, "a", "run -q deploy --label x -- y").ok();
     assert_eq!(sandbox.sql().number("SELECT last_success_at IS NULL FROM schedules"), 1);
     run_in(&sandbox, "a", "run deploy -q").ok();
     assert_eq!(sandbox.sql().number("SELECT last_success_at IS NULL FROM schedules"), 0);

@@ -168,7 +168,7 @@ fn dependency_edges(tx: &Tx, job: &NewJob, index: usize, ids: &[Option<i64>]) ->
 /// first job stood for it.
 fn job_of_idempotency_key(tx: &Connection, job: &NewJob, index: usize) -> Result<Option<i64>> {
     let Some(key) = &job.idempotency_key else { return Ok(None) };
-    let sql = format!("{EARLIER} WHERE j.idempotency_key = ?1");
+    let sql = format!("{} WHERE j.idempotency_key = ?1", earlier(""));
     let found = maybe(tx, &sql, [key], |row| Ok((row.get("id")?, difference(job, &EarlierJob::read(row)?))))?;
     match found {
         Some((first, Some(difference))) => {
@@ -186,9 +186,13 @@ pub struct EarlierJob {
     job_file: Option<i64>,
 }
 
-/// The columns that [`EarlierJob::read`] takes, and the id.
-pub const EARLIER: &str = "SELECT j.id, j.args_nul, j.label, j.job_file, j.needs_version, d.definition
-                           FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id";
+/// A query of what [`EarlierJob::read`] takes, and the id, without its conditions. `by` may name an index.
+pub fn earlier(by: &str) -> String {
+    format!(
+        "SELECT j.id, j.args_nul, j.label, j.job_file, j.needs_version, d.definition
+         FROM jobs AS j {by} JOIN job_definitions AS d ON d.id = j.definition_id"
+    )
+}
 
 impl EarlierJob {
     pub fn read(row: &Row<'_>) -> Result<Self> {
@@ -237,7 +241,7 @@ fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
     let Some(key) = &job.definition.unique_key else { return Ok(None) };
     let Some(holder) = expire_and_get_key_owner(tx, key)? else { return Ok(None) };
     // The time of a schedule is skipped.
-    let sql = format!("{EARLIER} WHERE j.id = ?1");
+    let sql = format!("{} WHERE j.id = ?1", earlier(""));
     if job.scheduled.is_none()
         && one(tx, &sql, [holder.id], |row| Ok(EarlierJob::read(row)?.is_namesake_of(job)))?
     {

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 use super::backlog::{Backlog, Blocked, PendingWork, next_expiry};
 use super::claim::{Claim, earlier, start};
 use super::definition::DefinitionCache;
-use super::enqueue::{EARLIER, EarlierJob, Enqueued, insert_all};
+use super::enqueue::{EarlierJob, Enqueued, earlier as earlier_jobs, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{NewJob, OnConflict};
 use super::kept_by_run::{IS_KEPT, is_full, keeper};
@@ -139,8 +139,9 @@ impl Run<'_> {
     /// The oldest unfinished job of the same work that a dead `run` has left.
     fn left_by_a_dead_run(&self, wanted: &NewJob) -> Result<Option<i64>> {
         let sql = format!(
-            "{EARLIER} WHERE j.run_worker_id IS NOT NULL AND (j.state = 'pending' OR j.state = 'running')
-                         AND j.name = ?1 AND j.needs_version <= ?2 ORDER BY j.id"
+            "{} WHERE j.run_worker_id IS NOT NULL AND (j.state = 'pending' OR j.state = 'running')
+                AND j.name = ?1 AND j.needs_version <= ?2 ORDER BY j.id",
+            earlier_jobs("INDEXED BY jobs_of_runs")
         );
         let values = params![wanted.definition.name, schema::known().version()];
         let same_work = all(self.tx, &sql, values, |row| {
@@ -165,7 +166,7 @@ impl Run<'_> {
 
     /// Whether this job does the work of the new one, and nobody living would start it.
     fn may_take_on(&self, id: i64, wanted: &NewJob) -> Result<bool> {
-        let sql = format!("{EARLIER} WHERE j.id = ?1");
+        let sql = format!("{} WHERE j.id = ?1", earlier_jobs(""));
         let does_the_work = |row: &Row<'_>| Ok(EarlierJob::read(row)?.does_the_work_of(wanted));
         Ok(one(self.tx, &sql, [id], does_the_work)? && self.is_left_to_nobody(id)?)
     }

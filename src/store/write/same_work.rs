@@ -65,14 +65,18 @@ pub fn may_make_good(deaths: &[String]) -> String {
     let of_work = |deaths: &String| {
         format!(
             "EXISTS (SELECT 1 FROM {deaths} AND j.name = jobs.name AND j.label IS jobs.label
-                                            AND j.task_hash = jobs.task_hash)"
+                       AND j.task_hash = jobs.task_hash AND jobs.id > j.id AND jobs.changed_at > coalesce(j.started_at,
+                           iif(j.state = 'pending', max(j.expires_at, j.changed_at), j.changed_at)) AND {})",
+            is_same_file("jobs", "j")
         )
     };
+    // Most successes have a newer one, so that is asked first.
     format!(
-        "(jobs.state = 'succeeded' AND jobs.task_hash IS NOT NULL AND ({})
+        "(jobs.state = 'succeeded' AND jobs.task_hash IS NOT NULL
           AND NOT EXISTS (SELECT 1 FROM jobs AS s INDEXED BY jobs_succeeded
                           WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL AND s.task_hash = jobs.task_hash
-                            AND s.changed_at >= jobs.changed_at AND s.id > jobs.id AND s.job_file IS jobs.job_file))",
+                            AND s.changed_at >= jobs.changed_at AND s.id > jobs.id AND s.job_file IS jobs.job_file)
+          AND ({}))",
         deaths.iter().map(of_work).collect::<Vec<_>>().join(" OR ")
     )
 }

@@ -5,6 +5,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::definition;
 use super::far_times::AHEAD;
+use super::same_work::task;
 use crate::model::{Chain, Link, Pause, Schedule, ScheduleText};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
@@ -288,12 +289,17 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Records that this job has succeeded, for the schedule of its name and file if there is one. The file of a job of an older
-/// program is unknown, and may be that one.
+/// Records that this job has succeeded, for the schedule that enqueues the same work if there is one: a job of its name and file
+/// without label and arguments. The file of a job of an older program is unknown, and may be that one.
 pub fn record_success(tx: &Connection, id: i64, name: &str, at: Timestamp) -> Result<()> {
-    let sql = "UPDATE schedules SET last_success_at = ?2 WHERE name = ?1
-               AND coalesce(file = (SELECT path FROM job_files WHERE id = (SELECT job_file FROM jobs WHERE id = ?3)), 1)";
-    run(tx, sql, params![name, at, id])?;
+    let sql = format!(
+        "UPDATE schedules SET last_success_at = ?2 WHERE name = ?1 AND EXISTS
+             (SELECT 1 FROM jobs AS j LEFT JOIN job_files AS f ON f.id = j.job_file
+              WHERE j.id = ?3 AND j.label IS NULL AND j.args_nul IS NULL AND {} IS NOT NULL
+                    AND coalesce(f.path = schedules.file, 1))",
+        task("j")
+    );
+    run(tx, &sql, params![name, at, id])?;
     Ok(())
 }
 

@@ -87,6 +87,10 @@ impl Job {
         self.definition.ad_hoc || self.definition.is_alert() || self.label.is_none() && !self.args.is_empty()
     }
 
+    pub fn does_what_a_schedule_does(&self) -> bool {
+        !self.is_one_of_a_kind() && self.label.is_none() && self.args.is_empty()
+    }
+
     pub fn is_unfinished(&self) -> bool {
         matches!(self.state, JobState::Pending | JobState::Running)
     }
@@ -543,18 +547,19 @@ impl Plain {
         dead.into_iter().chain(others).map(of_state).sum()
     }
 
-    /// Whether this is a success without a newer one, and an unresolved death of its work stands.
+    /// Whether this is a success without a newer one, and makes an unresolved death good.
     fn makes_good(&self, job: &Job) -> bool {
         let work = |job: &Job| (job.definition.name.clone(), job.label.clone(), job.args.clone());
         let of_work = |other: &&Job| !other.is_one_of_a_kind() && work(other) == work(job);
         let is_newer = |other: &Job| other.id > job.id && other.changed_at >= job.changed_at;
         job.state == JobState::Succeeded
             && !job.is_one_of_a_kind()
-            && self
-                .jobs
-                .values()
-                .filter(of_work)
-                .any(|other| other.dead.is_some() && other.resolved_at.is_none())
+            && self.jobs.values().filter(of_work).any(|dead| {
+                let since = dead.started_at.unwrap_or(dead.changed_at);
+                let is_of_other_file = dead.file.zip(job.file).is_some_and(|(one, other)| one != other);
+                let is_unresolved = dead.dead.is_some() && dead.resolved_at.is_none();
+                is_unresolved && job.id > dead.id && job.changed_at > since && !is_of_other_file
+            })
             && !self
                 .jobs
                 .values()

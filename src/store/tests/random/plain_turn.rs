@@ -304,6 +304,7 @@ impl Plain {
         if job_succeeded
             && let Some(schedule) = self.schedules.get_mut(&name)
             && file.is_none_or(|file| file == schedule.row.file)
+            && self.jobs[&id].does_what_a_schedule_does()
         {
             schedule.row.last_success_at = Some(attempt.finished_at);
         }
