@@ -21,7 +21,7 @@ use crate::store::{
 };
 use crate::view::advice::nobody_text;
 
-/// What keeps a job for longer than this is told: a worker may be taking its place.
+/// A reason that keeps a job for longer than this is told: before that a worker may be taking its place.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Tells the store from which job this call comes, if its environment is that of a running attempt of this database.
@@ -111,7 +111,7 @@ impl Held {
     }
 }
 
-/// What a wait from inside a job sees.
+/// The facts that a wait from inside a job goes by.
 struct Scene {
     /// The job whose command has made this call.
     own: i64,

@@ -45,7 +45,7 @@ pub fn run(global: &Global, args: &CheckArgs, out: &mut Output) -> Result<ExitSt
     check_jobs(global, &named(global, args.what.as_deref())?, out)
 }
 
-/// What is checked: a job file, of which perhaps one job alone is shown.
+/// A job file that is checked, of which perhaps one job alone is shown.
 struct Checked {
     file: JobFile,
     only: Option<String>,

@@ -206,7 +206,7 @@ fn interrupted_text(args: &RunArgs, job: &JobRow, number: i32) -> String {
 struct Task {
     plan: Plan,
     quiet: bool,
-    /// What waits on standard input is to be told of, because nobody will read it.
+    /// It tells of input that waits on standard input, because nobody will read that.
     looks_for_input: bool,
     started: Option<Result<RunStart>>,
     /// What keeps the job: since when, and whether that was told.
@@ -277,7 +277,7 @@ impl Task {
         let mut pending: Vec<JobRow> =
             pending.collect::<store::Result<Vec<_>>>()?.into_iter().flatten().collect();
         pending.retain(|job| !job.is_stuck());
-        // What it was called for is told first.
+        // The job that it was called for is told first.
         pending.sort_by_key(|row| row.id != job);
         self.held.error(store, &pending)
     }

@@ -126,7 +126,7 @@ pub struct Waiter {
     quiet: bool,
     /// The queues that it has warned of, because they have no worker, or are paused (true).
     warned: HashSet<(String, bool)>,
-    /// What a wait from inside a job finds out.
+    /// The facts that a wait from inside a job has found out.
     held: Held,
 }
 
