@@ -201,11 +201,48 @@ fn a_damaged_job_keeps_no_other_from_running() {
     }
 }
 
+const ONE_JOB_WITH_ALERT: &str = r#"
+[jobs]
+good.command = "true"
+alert.command = "true"
+
+[jobs.damaged]
+command = "false"
+retryable = true
+max_attempts = 2
+backoff = "1h"
+on_dead = "alert"
+"#;
+
+#[test]
+fn a_damaged_job_that_has_expired_keeps_no_other_from_running() {
+    for damage in [
+        "UPDATE jobs SET name = 'a' || char(27) WHERE id = 2",
+        "UPDATE jobs SET label = 'a' || char(0) WHERE id = 2",
+        "UPDATE jobs SET definition_id = 99 WHERE id = 2",
+        // What the alert of its death is told is read after its expiry has been written.
+        "UPDATE attempts SET message = CAST(x'ff' AS TEXT) WHERE job_id = 2",
+    ] {
+        let sandbox = Sandbox::new(ONE_JOB_WITH_ALERT);
+        let good = sandbox.add("--in 1h --expires-in 2h good");
+        let damaged = sandbox.add("--expires-in 2h damaged");
+        sandbox.run("work --max-jobs 1").ok();
+        sandbox.sql().force(&format!("UPDATE jobs SET run_at = 1, expires_at = 2; {damage}"));
+        let other = sandbox.add("-- true");
+        let left = format!("job {damaged} cannot be read and is left alone: ");
+        let ended = sandbox.run("work --drain").exits(1).says(&left);
+        assert_eq!(ended.stderr.matches("is left alone").count(), 1, "{ended}");
+        assert_eq!(sandbox.job(other)["state"], "succeeded", "{damage}");
+        assert_eq!(sandbox.job(good)["error_code"], "EXPIRED");
+        assert_eq!(sandbox.sql().text("SELECT state FROM jobs WHERE id = 2"), "pending", "{damage}");
+        sandbox.run("run -q -- true").ok();
+        assert_eq!(sandbox.run("doctor").status(), Some(1), "{damage}");
+    }
+}
+
 #[test]
 fn what_runs_ends_before_a_worker_gives_up_on_a_damaged_database() {
     for damage in [
-        // The expiry of a job is to be recorded.
-        "UPDATE jobs SET name = 'a' || char(27), run_at = 1, expires_at = 2 WHERE id = 2",
         "INSERT INTO queues (name) VALUES (char(27))",
         "INSERT INTO schedules (name, chain, schedule, missed, file, applied_at, next_at)
          VALUES (char(27), '{}', 'every 1h', 'once', '/jobs.toml', 1, 1)",

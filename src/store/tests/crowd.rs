@@ -51,7 +51,7 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
             release: &[],
             idle_slots,
             claims_no_more: false,
-            unreadable: &[],
+            left_alone: &[],
             only_ends: false,
         };
         let turn = store.turn(&mut definitions, &request).unwrap();

@@ -50,7 +50,7 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
             release: &[1],
             idle_slots: 0,
             claims_no_more: false,
-            unreadable: &[],
+            left_alone: &[],
             only_ends: false,
         };
         scene.store.at(Timestamp(1_000)).turn(&mut definitions, &request).unwrap();
@@ -68,7 +68,7 @@ fn a_claim_that_comes_back_is_due_although_the_clock_was_set_back() {
         release: &[1],
         idle_slots: 0,
         claims_no_more: false,
-        unreadable: &[],
+        left_alone: &[],
         only_ends: false,
     };
     scene.store.at(Timestamp(10)).turn(&mut DefinitionCache::default(), &request).unwrap();
@@ -122,7 +122,7 @@ fn a_turn_that_is_undone_leaves_no_definition_behind() {
         release: &[],
         idle_slots: 1,
         claims_no_more: false,
-        unreadable: &[],
+        left_alone: &[],
         only_ends: false,
     };
     scene.store.at(Timestamp(2_000)).turn(&mut definitions, &request).unwrap_err();

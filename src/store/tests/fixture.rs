@@ -77,7 +77,7 @@ impl Scene {
             release: &[],
             idle_slots,
             claims_no_more: false,
-            unreadable: &[],
+            left_alone: &[],
             only_ends: false,
         };
         self.store.at(Timestamp(at)).turn(&mut self.definitions, &request).unwrap()

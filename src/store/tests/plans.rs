@@ -107,7 +107,7 @@ fn flow(store: &mut Store) {
         release: &[],
         idle_slots: 2,
         claims_no_more: false,
-        unreadable: &[],
+        left_alone: &[],
         only_ends: false,
     };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
@@ -124,7 +124,7 @@ fn flow(store: &mut Store) {
         release: &ids[1..],
         idle_slots: 1,
         claims_no_more: false,
-        unreadable: &[],
+        left_alone: &[],
         only_ends: false,
     };
     store.at(NOW).turn(&mut definitions, &request).unwrap();
@@ -135,7 +135,7 @@ fn flow(store: &mut Store) {
         release: &[],
         idle_slots: 1,
         claims_no_more: false,
-        unreadable: &[],
+        left_alone: &[],
         only_ends: false,
     };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
@@ -150,7 +150,7 @@ fn flow(store: &mut Store) {
         release: &[],
         idle_slots: 0,
         claims_no_more: false,
-        unreadable: &[],
+        left_alone: &[],
         only_ends: false,
     };
     store.at(later).turn(&mut definitions, &request).unwrap();

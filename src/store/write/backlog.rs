@@ -2,9 +2,9 @@
 
 use rusqlite::{Connection, params};
 
-use super::claim::{due_times, earlier, open_priorities};
+use super::claim::{claimable, due_times, earlier, none_of, open_priorities};
 use super::inside::{Inside, inside};
-use super::kept_by_run::{NOT_OF_A_RUN, is_place_freed};
+use super::kept_by_run::is_place_freed;
 use super::limits::{BlockReason, IS_PAUSED, QueueCapacity, next_pause_end};
 use super::schedules;
 use super::stuck::{HAS_ENDED, and_behind, edge_blocks};
@@ -74,7 +74,7 @@ impl Store {
             // Since the worker's turn another one may have ended a job, so that the last blocked job is ready now.
             let capacity = QueueCapacity::read(tx)?;
             let inside = inside(tx, self.caller.as_ref(), &capacity, None)?;
-            let left = backlog(tx, selected, &capacity, &[], NOT_OF_A_RUN, &inside)?;
+            let left = backlog(tx, selected, &capacity, &[], &[], &inside)?;
             let may_unblock = left.running || left.pending != PendingWork::Nothing;
             let mut blocked = Blocked { may_unblock, ..Blocked::default() };
             each(tx, &sql, params![None::<i64>, None::<i64>, inside.ids()], |row| {
@@ -119,25 +119,29 @@ pub struct Backlog {
 }
 
 /// Finds the work that is left in these queues (none: in all), but not in paused ones. `full` names the queues that were full
-/// before this turn recorded ended attempts, and `claimable` is the condition for what the worker may claim. What cannot end before
-/// the worker does is left out.
+/// before this turn recorded ended attempts, and `left_alone` lists the jobs that the worker cannot read. What cannot end before the
+/// worker does is left out.
 pub fn backlog(
     tx: &Connection,
     selected: Option<&[String]>,
     capacity: &QueueCapacity,
     full: &[String],
-    claimable: &str,
+    left_alone: &[i64],
     inside: &Inside,
 ) -> Result<Backlog> {
+    let claimable = claimable(left_alone);
     let priorities = open_priorities(tx, selected, capacity)?;
     let mut backlog = Backlog {
         running: any_running(tx, selected, inside)?,
-        next_due: earlier(earlier(next_expiry(tx)?, schedules::next_due(tx)?), next_pause_end(tx)?),
+        next_due: earlier(
+            earlier(next_expiry(tx, left_alone)?, schedules::next_due(tx)?),
+            next_pause_end(tx)?,
+        ),
         place_freed: is_place_freed(tx, capacity, full)?,
         ..Backlog::default()
     };
     for priority in priorities.iter().filter(|(queue, _)| !inside.holds_limit_of(queue)) {
-        let (due, later) = due_times(tx, claimable, std::slice::from_ref(priority), capacity.now)?;
+        let (due, later) = due_times(tx, &claimable, std::slice::from_ref(priority), capacity.now)?;
         backlog.next_due = earlier(backlog.next_due, later);
         if later.is_some() {
             backlog.pending = backlog.pending.max(PendingWork::Later);
@@ -158,11 +162,14 @@ pub fn backlog(
     Ok(backlog)
 }
 
-/// When the next pending job expires.
-pub fn next_expiry(tx: &Connection) -> Result<Option<Timestamp>> {
-    let sql = "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
-               AND needs_version <= ?1";
-    one(tx, sql, [schema::known().version()], value)
+/// When the next pending job expires, but for these, which cannot be read.
+pub fn next_expiry(tx: &Connection, left_alone: &[i64]) -> Result<Option<Timestamp>> {
+    let sql = format!(
+        "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
+         AND needs_version <= ?1 AND {}",
+        none_of(left_alone)
+    );
+    one(tx, &sql, [schema::known().version()], value)
 }
 
 /// Whether a job of these queues is running, here or in another worker. One that only a newer program knows is left to newer

@@ -54,20 +54,25 @@ struct Candidate {
     run_at: Timestamp,
 }
 
-/// A due job that cannot be read, because its row or its definition is damaged.
+/// A job whose turn has come and that cannot be read, because its row or its definition is damaged.
 #[derive(Debug)]
 pub struct UnreadableJob {
     pub id: i64,
     pub why: String,
 }
 
-/// The condition on `jobs` for what a worker may claim: not the jobs of a living `run`, and not these, which it cannot read.
-pub fn claimable(unreadable: &[i64]) -> String {
-    if unreadable.is_empty() {
-        return NOT_OF_A_RUN.to_owned();
+/// The condition on `jobs` that leaves these out.
+pub fn none_of(jobs: &[i64]) -> String {
+    if jobs.is_empty() {
+        return "1".to_owned();
     }
-    let ids: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
-    format!("{NOT_OF_A_RUN} AND id NOT IN ({})", ids.join(", "))
+    let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+    format!("id NOT IN ({})", ids.join(", "))
+}
+
+/// The condition on `jobs` for what a worker may claim: not the jobs of a living `run`, and not these, which it cannot read.
+pub fn claimable(left_alone: &[i64]) -> String {
+    format!("{NOT_OF_A_RUN} AND {}", none_of(left_alone))
 }
 
 /// Claims of one worker in one turn.
@@ -76,7 +81,8 @@ pub struct Claiming<'a> {
     pub definitions: &'a mut DefinitionCache,
     /// The row id of the worker.
     pub worker: i64,
-    pub unreadable: &'a [i64],
+    /// Jobs that it cannot read.
+    pub left_alone: &'a [i64],
 }
 
 impl Claiming<'_> {
@@ -129,7 +135,7 @@ impl Claiming<'_> {
              WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
                AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?5 AND {}
              ORDER BY run_at, id LIMIT ?4",
-            claimable(self.unreadable)
+            claimable(self.left_alone)
         );
         all(self.tx, &sql, params![queue, priority, now, limit, schema::known().version()], |row| {
             Ok(from_row!(row, Candidate { id, run_at }))

@@ -9,6 +9,7 @@ use rusqlite::{Connection, Row};
 use super::dependencies::Edge;
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{Dependency, NewJob, OnConflict, insert};
+use super::same_work::is_of_other_file;
 use super::scheduled_run::{self, ScheduledRun};
 use super::{act, definition, dependencies};
 use crate::model::{Bytes, DependencyKind, JobDefinition};
@@ -207,12 +208,8 @@ impl EarlierJob {
 
     /// Whether it has the name of this job and comes from another file.
     fn is_namesake_of(&self, wanted: &NewJob) -> bool {
-        self.definition.name == wanted.definition.name && is_of_other_file(wanted, self)
+        self.definition.name == wanted.definition.name && is_of_other_file(self.job_file, wanted.job_file)
     }
-}
-
-fn is_of_other_file(wanted: &NewJob, first: &EarlierJob) -> bool {
-    wanted.job_file.zip(first.job_file).is_some_and(|(file, of_first)| file != of_first)
 }
 
 /// What makes this other work than that of the first job, but for the label. Whatever else the definitions say, the work is the
@@ -223,7 +220,7 @@ fn difference(wanted: &NewJob, first: &EarlierJob) -> Option<&'static str> {
     let ad_hoc = definition.ad_hoc;
     [
         (definition.name != of_first.name, "another name"),
-        (is_of_other_file(wanted, first), "another job file"),
+        (is_of_other_file(first.job_file, wanted.job_file), "another job file"),
         (args != first_args, "other arguments"),
         (ad_hoc != of_first.ad_hoc, "one of the two is ad hoc"),
         (ad_hoc && definition.command != of_first.command, "another command"),

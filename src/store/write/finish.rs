@@ -3,7 +3,8 @@
 use rusqlite::{Connection, params};
 
 use super::definition::{self, DefinitionCache};
-use super::{dependencies, expire, outputs, schedules};
+use super::expire::Alert;
+use super::{dependencies, outputs, schedules};
 use crate::model::{
     Attempt, AttemptEnd, Bytes, Circumstances, Decision, EndCause, JobLabel, JobState, MemoryPeak,
     RecordedAttempt, Status, classify, decide,
@@ -90,8 +91,11 @@ pub fn finish(
         _ => expiry,
     });
     update_job(tx, worker, &attempt, run_at, expires_at, end.report.result.as_deref())?;
-    if attempt.next_state == JobState::Dead && definition.on_dead.is_some() {
-        expire::enqueue_alert(tx, attempt.job_id)?;
+    if attempt.next_state == JobState::Dead
+        && definition.on_dead.is_some()
+        && let Some(alert) = Alert::of(tx, attempt.job_id)?
+    {
+        alert.enqueue(tx)?;
     }
     let last_output = match attempt.next_state {
         JobState::Dead => outputs::of(tx, job_id, number)?.last_line().map(|line| safe_line(&line)),

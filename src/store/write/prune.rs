@@ -14,8 +14,8 @@ use super::expire;
 use super::same_work::{UNRESOLVED, may_make_good};
 use crate::model::JobState;
 use crate::store::file::connection::wait_fairly;
-use crate::store::file::error::Result;
-use crate::store::file::open::Store;
+use crate::store::file::error::{Result, StoreError};
+use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, maybe, one, run, value};
 use crate::store::file::store_file::Draft;
 use crate::text::Timestamp;
@@ -107,7 +107,7 @@ impl Store {
     /// transactions with the number so far; if it returns false, the prune ends.
     pub fn prune(&mut self, filter: &PruneFilter, go_on: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
         if filter.states.contains(&JobState::Dead) {
-            while !self.write_work(|tx| expire::expire_due(tx, filter.until, CHUNK))?.is_empty() && go_on(0) {
+            while self.write_work(|tx| expire_chunk(tx, filter.until))? > 0 && go_on(0) {
                 thread::sleep(GAP);
             }
         }
@@ -204,6 +204,15 @@ impl Store {
             }
         }
         Ok(())
+    }
+}
+
+/// Records a chunk of the expiries up to this time, and returns their number.
+fn expire_chunk(tx: &Tx, until: Timestamp) -> Result<usize> {
+    let (expired, mut unreadable) = expire::expire_due(tx, until, CHUNK, &[])?;
+    match unreadable.pop() {
+        Some(job) => Err(StoreError::InvalidData(job.why)),
+        None => Ok(expired.len()),
     }
 }
 

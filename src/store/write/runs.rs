@@ -234,11 +234,17 @@ pub fn claim(
 }
 
 /// Finds the work that is left of this `run`. Jobs in paused queues are part of it, because it waits for them.
-pub fn backlog(tx: &Connection, worker: i64, capacity: &QueueCapacity, full: &[String]) -> Result<Backlog> {
+pub fn backlog(
+    tx: &Connection,
+    worker: i64,
+    capacity: &QueueCapacity,
+    full: &[String],
+    left_alone: &[i64],
+) -> Result<Backlog> {
     let running = "SELECT EXISTS (SELECT 1 FROM jobs WHERE run_worker_id = ?1 AND state = 'running')";
     let mut backlog = Backlog {
         running: one(tx, running, [worker], value)?,
-        next_due: earlier(next_expiry(tx)?, next_pause_end(tx)?),
+        next_due: earlier(next_expiry(tx, left_alone)?, next_pause_end(tx)?),
         // Whoever waits for a place in one of these queues is another worker.
         place_freed: full.iter().any(|queue| !is_full(capacity, queue)),
         ..Backlog::default()

@@ -33,23 +33,30 @@ pub fn alerts(tx: &Connection, definition_ids: &HashSet<i64>) -> Result<HashSet<
     Ok(all(tx, &sql, [json!(definition_ids).to_string()], value)?.into_iter().collect())
 }
 
-/// Whether the files of two jobs are no reason to tell their work apart, as SQL.
-fn is_same_file(one: &str, other: &str) -> String {
-    format!("coalesce({one}.job_file = {other}.job_file, 1)")
+/// Whether two jobs do different work because of their job files, by the row ids of these.
+pub fn is_of_other_file(one: Option<i64>, other: Option<i64>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
 }
 
-/// The id of the newest success that makes the job `j` good, as SQL; null if there is none. `ended_at` is the time at which `j`
-/// ended, for one that never started.
+/// Whether the success with this alias makes the job `j` good, as SQL, if neither is one of a kind. `ended_at` is the time at
+/// which `j` ended, for one that never started.
 ///
 /// The job that succeeded was enqueued after `j`, and its success came after the first start of `j`. So neither an earlier job that
 /// ended or was retried late hides a death, nor one of an evening hides that of a job that is due at night; and a clock that was
 /// wrong can only leave a death under needs attention that could go.
+fn makes_good(success: &str, ended_at: &str) -> String {
+    format!(
+        "{success}.task_hash = j.task_hash AND coalesce({success}.job_file = j.job_file, 1)
+         AND {success}.id > j.id AND {success}.changed_at > coalesce(j.started_at, {ended_at})"
+    )
+}
+
+/// The id of the newest success that makes the job `j` good (see [`makes_good`]), as SQL; null if there is none.
 pub fn later_success(ended_at: &str) -> String {
     format!(
         "(SELECT s.id FROM jobs AS s INDEXED BY jobs_succeeded WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL
-            AND s.task_hash = j.task_hash AND s.changed_at > coalesce(j.started_at, {ended_at}) AND s.id > j.id AND {}
-            AND NOT {} ORDER BY s.changed_at DESC LIMIT 1)",
-        is_same_file("s", "j"),
+            AND {} AND NOT {} ORDER BY s.changed_at DESC LIMIT 1)",
+        makes_good("s", ended_at),
         // Of both at once, so that it is looked up only where there is a success.
         has_alert("s.definition_id, j.definition_id")
     )
@@ -60,14 +67,13 @@ pub const UNRESOLVED: &str =
     "jobs AS j INDEXED BY jobs_unresolved WHERE j.state = 'dead' AND j.resolved_at IS NULL";
 
 /// Whether a removal has to leave the succeeded job `jobs`, as SQL: one of these deaths of its work may be good only because of it.
-/// A success that is newer in both senses of [`later_success`] would do as well.
+/// A success that is newer in both senses of [`makes_good`] would do as well.
 pub fn may_make_good(deaths: &[String]) -> String {
+    let ended_at = "iif(j.state = 'pending', max(j.expires_at, j.changed_at), j.changed_at)";
+    let is_made_good = makes_good("jobs", ended_at);
     let of_work = |deaths: &String| {
         format!(
-            "EXISTS (SELECT 1 FROM {deaths} AND j.name = jobs.name AND j.label IS jobs.label
-                       AND j.task_hash = jobs.task_hash AND jobs.id > j.id AND jobs.changed_at > coalesce(j.started_at,
-                           iif(j.state = 'pending', max(j.expires_at, j.changed_at), j.changed_at)) AND {})",
-            is_same_file("jobs", "j")
+            "EXISTS (SELECT 1 FROM {deaths} AND j.name = jobs.name AND j.label IS jobs.label AND {is_made_good})"
         )
     };
     // Most successes have a newer one, so that is asked first.

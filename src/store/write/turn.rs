@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::backlog::{self, Backlog, PendingWork};
-use super::claim::{Claim, Claiming, UnreadableJob, claimable};
+use super::claim::{Claim, Claiming, UnreadableJob};
 use super::definition::{DefinitionCache, PENDING_JOB, pending_job};
 use super::dependencies;
 use super::expire;
@@ -43,8 +43,8 @@ pub struct TurnRequest<'a> {
     /// It claims nothing more, and so fires no schedule: a job that it fired might wait for hours, and `missed` would not apply,
     /// because the time was not missed.
     pub claims_no_more: bool,
-    /// Jobs that it cannot read, and leaves alone.
-    pub unreadable: &'a [i64],
+    /// Jobs that it cannot read.
+    pub left_alone: &'a [i64],
     /// It records ends and nothing else, because the database holds something that makes no sense.
     pub only_ends: bool,
 }
@@ -56,7 +56,7 @@ pub struct Turn {
     pub events: Vec<Event>,
     /// Jobs to start, in this order.
     pub claims: Vec<Claim>,
-    /// Due jobs that cannot be read, each with the reason. Another turn is needed, which leaves them alone.
+    /// Due and expired jobs that cannot be read, each with the reason. Another turn is needed, which leaves them alone.
     pub unreadable: Vec<UnreadableJob>,
     /// Running jobs of this worker that are to be ended.
     pub cancels: Vec<i64>,
@@ -67,7 +67,8 @@ pub struct Turn {
 impl Store {
     /// Runs one turn.
     pub fn turn(&mut self, definitions: &mut DefinitionCache, request: &TurnRequest) -> Result<Turn> {
-        let TurnRequest { worker, takes, ended, release, idle_slots, claims_no_more, .. } = *request;
+        let TurnRequest { worker, takes, ended, release, idle_slots, claims_no_more, left_alone, .. } =
+            *request;
         let caller = self.caller.clone();
         let turn = self.write(|tx| {
             let mut events = Vec::new();
@@ -98,15 +99,14 @@ impl Store {
                 events.extend(fire::fire_due(tx)?);
             }
             // 4. Expire the jobs that were not started in time.
-            let expired = expire::expire_due(tx, tx.now, MAX_EXPIRED)?;
-            let expired_all = expired.len() < MAX_EXPIRED;
+            let (expired, mut unreadable) = expire::expire_due(tx, tx.now, MAX_EXPIRED, left_alone)?;
+            let expired_all = expired.len() + unreadable.len() < MAX_EXPIRED;
             events.extend(expired);
             // 5. Claim due jobs for the idle slots.
             let mut capacity = QueueCapacity::read(tx)?;
-            let mut unreadable = Vec::new();
             let claims = match takes {
                 Takes::Queues(queues) => {
-                    let mut claiming = Claiming { tx, definitions, worker, unreadable: request.unreadable };
+                    let mut claiming = Claiming { tx, definitions, worker, left_alone };
                     claiming.claim(queues, idle_slots, &mut capacity, &mut unreadable)?
                 }
                 Takes::OwnJobs => runs::claim(tx, definitions, worker, idle_slots, &mut capacity)?,
@@ -115,9 +115,9 @@ impl Store {
             let mut backlog = match takes {
                 Takes::Queues(queues) => {
                     let inside = inside(tx, caller.as_ref(), &capacity, None)?;
-                    backlog::backlog(tx, queues, &capacity, &full, &claimable(request.unreadable), &inside)?
+                    backlog::backlog(tx, queues, &capacity, &full, left_alone, &inside)?
                 }
-                Takes::OwnJobs => runs::backlog(tx, worker, &capacity, &full)?,
+                Takes::OwnJobs => runs::backlog(tx, worker, &capacity, &full, left_alone)?,
             };
             let has_claimed_all = expired_all && unreadable.is_empty();
             if backlog.pending == PendingWork::Startable && has_claimed_all && claims.len() < idle_slots {

@@ -24,7 +24,7 @@ impl Dispatcher<'_> {
                 release: &self.unsaved.released,
                 idle_slots: self.idle_slots(),
                 claims_no_more: self.claims_no_more(),
-                unreadable: &self.unreadable,
+                left_alone: &self.unreadable,
                 only_ends: self.damage.is_some(),
             };
             match self.store.turn(&mut self.definitions, &request) {

@@ -213,12 +213,14 @@ impl Plain {
         }
         let run_worker_id = self.keeper(&self.jobs[&id]);
         let job_file = self.jobs[&id].file;
-        let alert = NewJob { run_worker_id, job_file, ..NewJob::new(Arc::new(alert)) };
-        match self.enqueue_one(&alert, BTreeMap::new(), 0, now) {
-            // Whoever holds its key keeps it away.
-            Ok(_) | Err(StoreError::KeyOfNamesake { .. }) => {}
-            Err(other) => panic!("{other}"),
+        if let Some(key) = alert.unique_key.clone()
+            && let Some(holder) = self.holder(&key, now)
+            && holder.file.zip(job_file).is_some_and(|(one, other)| one != other)
+        {
+            alert.unique_key = None;
         }
+        let alert = NewJob { run_worker_id, job_file, ..NewJob::new(Arc::new(alert)) };
+        self.enqueue_one(&alert, BTreeMap::new(), 0, now).unwrap();
     }
 
     /// The number of jobs that this one still waits for.

@@ -83,7 +83,7 @@ impl History {
             release: &release,
             idle_slots,
             claims_no_more,
-            unreadable: &[],
+            left_alone: &[],
             only_ends: false,
         };
         self.log(format!("turn {request:?}"));
@@ -120,7 +120,7 @@ impl History {
             release: &[],
             idle_slots: 0,
             claims_no_more: false,
-            unreadable: &[],
+            left_alone: &[],
             only_ends: false,
         };
         let (store, definitions) = self.store();
