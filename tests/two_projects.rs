@@ -328,3 +328,30 @@ fn a_project_that_moves_keeps_its_history_where_a_schedule_comes_first() {
     sandbox.run("work --until-idle").ok();
     sandbox.run("doctor --strict").ok().shows("has succeeded since");
 }
+
+#[test]
+fn an_alert_of_one_project_keeps_none_of_another_away() {
+    let jobs = "[jobs.deploy]\ncommand = 'false'\nmax_attempts = 1\non_dead = 'mail'\n\n\
+                [jobs.mail]\ncommand = 'echo PROJECT >> ../log'\nunique_key = 'mail'\n";
+    let sandbox = two(jobs);
+    for project in ["a", "a", "b", "b"] {
+        run_in(&sandbox, project, "enqueue deploy").ok();
+    }
+    // One alert stands for both deaths of its own project.
+    sandbox.run("work --drain -j1").exits(1);
+    let mut told = sandbox.log();
+    told.sort();
+    told.dedup();
+    assert_eq!(told, ["a", "b"]);
+}
+
+#[test]
+fn jobs_of_two_projects_are_no_row_of_one_list() {
+    let sandbox = two(DEPLOY);
+    for project in ["a", "a", "b"] {
+        run_in(&sandbox, project, "enqueue deploy").ok();
+    }
+    let list = sandbox.run("inspect jobs").ok();
+    assert_eq!(list.stdout.matches("deploy").count(), 2, "{list}");
+    assert!(list.stdout.contains("×2"), "{list}");
+}

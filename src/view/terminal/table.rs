@@ -117,13 +117,14 @@ pub struct Table<'a, R> {
     columns: Vec<Column>,
     cells: Vec<Cell<'a, R>>,
     rows: Vec<Vec<String>>,
-    /// The number of rows that are folded into the last one.
+    /// The number of rows that are folded into the last one, and their group.
     folded: u64,
+    group: Option<i64>,
 }
 
 impl<'a, R> Table<'a, R> {
     pub const fn new() -> Self {
-        Self { columns: Vec::new(), cells: Vec::new(), rows: Vec::new(), folded: 0 }
+        Self { columns: Vec::new(), cells: Vec::new(), rows: Vec::new(), folded: 0, group: None }
     }
 
     /// Adds a column, and the function that gives its text for a row.
@@ -141,15 +142,21 @@ impl<'a, R> Table<'a, R> {
     }
 
     pub fn row(&mut self, row: &R) {
+        self.group = None;
         self.add(self.texts(row));
     }
 
-    /// Adds a row; if it differs from the last one in nothing but its first column, that one counts it.
-    pub fn folded_row(&mut self, row: &R) {
+    /// Adds a row; if it is of the same group as the last one, and differs from it in nothing but its first column, that one counts
+    /// it.
+    pub fn folded_row(&mut self, row: &R, group: i64) {
         let texts = self.texts(row);
+        let is_same_group = self.group.replace(group) == Some(group);
         let counts = |at: usize| self.columns[at].counts_folded;
         let is_equal = |last: &[String]| (1..texts.len()).all(|at| counts(at) || last[at] == texts[at]);
-        match (self.rows.last_mut().filter(|last| is_equal(last)), (0..texts.len()).find(|at| counts(*at))) {
+        match (
+            self.rows.last_mut().filter(|last| is_same_group && is_equal(last)),
+            (0..texts.len()).find(|at| counts(*at)),
+        ) {
             (Some(last), Some(count)) => {
                 self.folded += 1;
                 last[count] = format!("×{}", self.folded);
@@ -310,13 +317,23 @@ mod tests {
             .column(Column::new("id").right(), |(id, _): &(u32, &str)| id.to_string())
             .column(Column::folded("jobs"), |_| String::new())
             .column(Column::new("name"), |(_, name)| (*name).to_owned());
-        for (id, name, folds) in
-            [(9, "a", true), (8, "a", true), (7, "a", true), (6, "b", true), (5, "a", true), (4, "a", false)]
-        {
-            if folds { table.folded_row(&(id, name)) } else { table.row(&(id, name)) }
+        for (id, name, group) in [
+            (9, "a", Some(1)),
+            (8, "a", Some(1)),
+            (7, "a", Some(1)),
+            (6, "b", Some(1)),
+            (5, "a", Some(1)),
+            (4, "a", None),
+            (3, "a", Some(1)),
+            (2, "a", Some(2)),
+        ] {
+            match group {
+                Some(group) => table.folded_row(&(id, name), group),
+                None => table.row(&(id, name)),
+            }
         }
         let rows: Vec<String> = table.rows.iter().map(|row| row.join(" ")).collect();
-        assert_eq!(rows, ["9 ×3 a", "6  b", "5  a", "4  a"]);
+        assert_eq!(rows, ["9 ×3 a", "6  b", "5  a", "4  a", "3  a", "2  a"]);
     }
 
     #[test]

@@ -45,8 +45,8 @@ pub fn jobs(
         })
         .column(Column::new("what").text().dropped(2), what_happened);
     // Jobs that have not ended differ in nothing but their ids; of those that have, each id matters.
-    let is_waiting = |job: &JobRow| job.phase.is_some();
-    let list = List { folds: is_waiting, ..List::new(table, job_json, "no jobs") };
+    let waiting = |job: &JobRow| job.phase.map(|_| job.job_file.unwrap_or_default());
+    let list = List { folds: waiting, ..List::new(table, job_json, "no jobs") };
     list.show(out, rows, limit, "newest")
 }
 
@@ -103,13 +103,13 @@ struct List<'a, R> {
     json: fn(&R) -> Value,
     /// The words on the screen if there is no row.
     nothing: &'a str,
-    /// Whether equal rows of this kind are one on the screen.
-    folds: fn(&R) -> bool,
+    /// The group of a row. Rows of one group that look the same are one on the screen.
+    folds: fn(&R) -> Option<i64>,
 }
 
 impl<'a, R> List<'a, R> {
     fn new(table: Table<'a, R>, json: fn(&R) -> Value, nothing: &'a str) -> Self {
-        Self { table, json, nothing, folds: |_| false }
+        Self { table, json, nothing, folds: |_| None }
     }
 
     /// Shows at most `limit` rows. If there are more, the screen says that these are the newest, or whatever `which` is. True
@@ -131,8 +131,8 @@ impl<'a, R> List<'a, R> {
         {
             if out.json {
                 out.object(&(self.json)(row.borrow()));
-            } else if (self.folds)(row.borrow()) {
-                self.table.folded_row(row.borrow());
+            } else if let Some(group) = (self.folds)(row.borrow()) {
+                self.table.folded_row(row.borrow(), group);
             } else {
                 self.table.row(row.borrow());
             }
