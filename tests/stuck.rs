@@ -68,7 +68,7 @@ fn what_is_stuck_is_a_note_once_a_later_night_of_the_chain_went_well() {
                         job 1 extract since; runner cancel 2 3 4 gives up",
             "command": "runner retry 1",
             "jobs": [2, 3, 4],
-            "file": null
+            "file": sandbox.path("jobs.toml").canonicalize().unwrap()
         })
     );
     assert!(strict(0).ends_with("verdict   the file is sound; no alarm, 2 notes\n"));

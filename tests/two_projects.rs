@@ -227,6 +227,36 @@ fn an_ad_hoc_job_counts_with_the_declared_ones_of_its_name_if_these_are_of_one_f
 }
 
 #[test]
+fn what_needs_attention_is_that_of_each_project() {
+    let jobs = format!("{DEPLOY}[jobs.after]\ncommand = 'true'\nafter = ['deploy']\n");
+    let sandbox = two(&jobs);
+    for project in ["a", "b"] {
+        sandbox.write(&format!("{project}-fails"), "");
+        run_in(&sandbox, project, "run -q after").exits(1);
+    }
+    // An ad hoc job of the name belongs to no project.
+    sandbox.run("run -q --name deploy -- false").exits(1);
+    let entries = sandbox.run("doctor --json").json()["attention"].as_array().expect("a list").clone();
+    let stuck: Vec<_> = entries.iter().filter(|entry| entry["kind"] == "stuck").collect();
+    assert_eq!(stuck.len(), 2, "{entries:?}");
+    assert!(
+        stuck.iter().all(|entry| entry["file"].is_string() && entry["jobs"].as_array().unwrap().len() == 1)
+    );
+    // Each project has its card and its row of the timeline.
+    let page = sandbox.run("inspect --html").ok();
+    for project in ["a", "b"] {
+        let title = format!("deploy, {}", sandbox.path(project).display());
+        assert!(page.stdout.contains(&format!("<h3>{title}</h3>")), "{page}");
+        assert!(page.stdout.contains(&format!("scope=\"row\">{title} <small")), "{page}");
+    }
+    let list = sandbox.run("inspect dead").ok();
+    for project in ["a", "b"] {
+        assert_eq!(list.stdout.matches(&*sandbox.path(project).to_string_lossy()).count(), 1, "{list}");
+    }
+    assert!(!list.stdout.contains("unknown"), "{list}");
+}
+
+#[test]
 fn a_name_that_several_projects_have_is_told_apart() {
     let sandbox = two(&format!("{DEPLOY}[jobs.only-PROJECT]\ncommand = 'true'\n"));
     sandbox.write("a-fails", "");

@@ -25,7 +25,7 @@ pub use file::open::Store;
 pub use file::schema;
 pub use file::store_file::{StoreFile, locate, make_dirs, open_lock, open_regular};
 pub use file::version::Version;
-pub use read::attempts::{AttemptRow, NameStats, Stage, TimelineAttempt};
+pub use read::attempts::{AttemptRow, NameStats, Stage, Timeline, TimelineAttempt};
 pub use read::deaths::list::{DeadGroup, DeadRow};
 pub use read::filter::{Filter, FilterColumn, StateFilter};
 pub use read::find_problems::{ChangedFile, Surroundings};

@@ -52,6 +52,14 @@ pub struct TimelineAttempt {
     pub retry_at: Option<Timestamp>,
 }
 
+/// The attempts of a period.
+pub struct Timeline {
+    pub attempts: Vec<TimelineAttempt>,
+    pub stats: Vec<NameStats>,
+    /// The paths of the job files of the attempts, by their row ids.
+    pub files: BTreeMap<i64, String>,
+}
+
 /// How far an attempt on a time axis has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -245,11 +253,7 @@ impl Store {
 
     /// The attempts that ended in the period of the filter, by their end, and those that run or are due; and the numbers
     /// of each name, as [`Store::stats`] has them.
-    pub fn timeline(
-        &self,
-        filter: &Filter,
-        now: Timestamp,
-    ) -> Result<(Vec<TimelineAttempt>, Vec<NameStats>)> {
+    pub fn timeline(&self, filter: &Filter, now: Timestamp) -> Result<Timeline> {
         let mut attempts = Vec::new();
         let stats = self.walk(filter, now, |attempt| attempts.push(attempt))?;
         let (since, until) = filter.period();
@@ -259,7 +263,8 @@ impl Store {
             attempts.extend(all(tx, EXPIRED, params, read_timeline)?);
             attempts.extend(all(tx, RUNNING, params, read_timeline)?);
             attempts.extend(all(tx, DUE, params![now, name, queue, MAX_DUE, label], read_timeline)?);
-            Ok((attempts, stats))
+            let files = job_files::paths(tx, &attempts.iter().filter_map(|it| it.job_file).collect())?;
+            Ok(Timeline { attempts, stats, files })
         })
     }
 

@@ -90,11 +90,12 @@ impl Store {
         })
     }
 
-    /// When the first of the dead letters of this name died that nobody resolved.
-    pub fn first_unresolved_death(&self, name: &str) -> Result<Option<Timestamp>> {
+    /// When the first of the dead letters of this name died that nobody resolved; with a path, of those of this job file.
+    pub fn first_unresolved_death(&self, name: &str, file: Option<&str>) -> Result<Option<Timestamp>> {
         let sql = "SELECT min(changed_at) FROM jobs INDEXED BY jobs_unresolved
-                   WHERE state = 'dead' AND resolved_at IS NULL AND name = ?1";
-        self.autocommit(|tx| one(tx, sql, [name], value))
+                   WHERE state = 'dead' AND resolved_at IS NULL AND name = ?1
+                     AND (?2 IS NULL OR job_file = (SELECT id FROM job_files WHERE path = ?2))";
+        self.autocommit(|tx| one(tx, sql, params![name, file], value))
     }
 
     /// The number of dead letters that nobody resolved. Of the filter, only name, label and queue matter.

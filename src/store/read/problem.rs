@@ -204,11 +204,13 @@ pub enum SameWork {
     AllOfName,
 }
 
-/// Jobs that wait for jobs of one name which will not succeed by themselves.
+/// Jobs that wait for jobs of one name and job file which will not succeed by themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// None if those that they wait for were removed.
     pub name: Option<String>,
+    /// The path of their job file.
+    pub file: Option<String>,
     /// The number of those, and the newest of them: all, if one command may retry so many.
     pub roots: u64,
     pub newest_roots: Vec<i64>,

@@ -14,6 +14,7 @@ use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{one, value};
+use crate::store::write::job_files;
 use crate::store::write::same_work::later_success;
 use crate::store::write::stuck::{self, DependencyState, HAS_ENDED, IS_PENDING, edge_blocks};
 
@@ -103,6 +104,8 @@ struct Root {
     id: i64,
     /// None if it was removed.
     name: Option<String>,
+    /// The row of its job file.
+    job_file: Option<i64>,
     end: RootEnd,
     /// The newest success that makes it good: a later night of the same chain went well, so nobody has to be woken for the jobs
     /// behind this one.
@@ -112,7 +115,7 @@ struct Root {
 /// Hands each job with stuck jobs behind it to `take`, the newest first, until that gives false.
 fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<()> {
     let sql = format!(
-        "SELECT d.dependency_id, {HAS_ENDED} AS has_ended, j.name, j.resolved_at IS NOT NULL AS is_resolved,
+        "SELECT d.dependency_id, {HAS_ENDED} AS has_ended, j.name, j.job_file, j.resolved_at IS NOT NULL AS is_resolved,
                 j.state = 'cancelled' AS is_cancelled, {} AS succeeded_since
          FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
          WHERE d.dependency_id < ?1 AND NOT d.met
@@ -152,7 +155,13 @@ impl Root {
         } else {
             RootEnd::Dead
         };
-        Ok(Self { id, name, end, succeeded_since: row.get("succeeded_since")? })
+        Ok(Self {
+            id,
+            name,
+            job_file: row.get("job_file")?,
+            end,
+            succeeded_since: row.get("succeeded_since")?,
+        })
     }
 }
 
@@ -161,10 +170,11 @@ fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
     stuck::behind(tx, roots, are_removed, StuckRoot::MAX_COUNT + 1)
 }
 
-/// The entries about jobs that only a person can get going, by the name of the jobs at the root of their wait.
+/// The entries about jobs that only a person can get going, by the name and job file of the jobs at the root of
+/// their wait.
 pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Found>> {
     let mut groups: Vec<Vec<Root>> = Vec::new();
-    let mut index: HashMap<(Option<String>, bool), usize> = HashMap::new();
+    let mut index: HashMap<(Option<String>, Option<i64>, bool), usize> = HashMap::new();
     let (mut seen, mut others) = (0, Vec::new());
     let mut is_other_alarm = false;
     each_root(tx, |root| {
@@ -174,7 +184,7 @@ pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Found>> {
             is_other_alarm |= is_alarm;
             others.push(root.id);
         } else if concerns(tx, filter, &root)? {
-            match index.entry((root.name.clone(), is_alarm)) {
+            match index.entry((root.name.clone(), root.job_file, is_alarm)) {
                 Entry::Occupied(at) => groups[*at.get()].push(root),
                 Entry::Vacant(at) if groups.len() < MAX_GROUPS => {
                     at.insert(groups.len());
@@ -199,7 +209,7 @@ pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Found>> {
     Ok(list)
 }
 
-/// The entry about the jobs behind these roots of one name.
+/// The entry about the jobs behind these roots of one name and job file.
 fn found(tx: &Tx, roots: &[Root]) -> Result<Found> {
     let name = roots.first().and_then(|root| root.name.clone());
     let succeeded_since = roots.first().and_then(|root| root.succeeded_since);
@@ -223,9 +233,11 @@ fn found(tx: &Tx, roots: &[Root]) -> Result<Found> {
     let is_done_by_others = succeeded_since.is_some()
         && count.counted <= jobs.len() as u64
         && !one(tx, &undone, [serde_json::json!(jobs).to_string()], value::<bool>)?;
+    let file = job_files::path(tx, roots.first().and_then(|root| root.job_file))?;
     let roots = roots.len() as u64;
     let problem = Problem::Stuck(Stuck {
         name,
+        file,
         roots,
         newest_roots: ids,
         ends,

@@ -198,7 +198,10 @@ impl Database {
             match problem {
                 Problem::Stuck(stuck) => {
                     let newest = &stuck.newest_roots;
-                    assert!(seen.insert((stuck.name.clone(), *alarm)), "two entries: {what}");
+                    assert!(
+                        seen.insert((stuck.name.clone(), stuck.file.clone(), *alarm)),
+                        "two entries: {what}"
+                    );
                     assert!(
                         newest.is_sorted_by(|a, b| a > b) && stuck.roots == newest.len() as u64,
                         "{what}"

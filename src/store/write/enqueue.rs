@@ -11,11 +11,11 @@ use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{Dependency, NewJob, OnConflict, insert};
 use super::same_work::is_of_other_file;
 use super::scheduled_run::{self, ScheduledRun};
-use super::{act, definition, dependencies};
+use super::{act, definition, dependencies, job_files};
 use crate::model::{Bytes, DependencyKind, JobDefinition};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
-use crate::store::file::row::{maybe, one, value};
+use crate::store::file::row::{maybe, one};
 
 /// The result of an enqueue for one [`NewJob`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,8 +242,7 @@ fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
     if job.scheduled.is_none()
         && one(tx, &sql, [holder.id], |row| Ok(EarlierJob::read(row)?.is_namesake_of(job)))?
     {
-        let sql = "SELECT path FROM job_files WHERE id = (SELECT job_file FROM jobs WHERE id = ?1)";
-        let file = one(tx, sql, [holder.id], value)?;
+        let file = job_files::path(tx, holder.job_file)?.unwrap_or_default();
         return Err(StoreError::KeyOfNamesake { key: key.clone(), holder: holder.id, file, index });
     }
     match job.on_conflict {

@@ -83,6 +83,11 @@ pub fn paths(tx: &Connection, ids: &BTreeSet<i64>) -> Result<BTreeMap<i64, Strin
     Ok(all(tx, sql, [json!(ids).to_string()], read)?.into_iter().collect())
 }
 
+/// The path of the job file with this row id.
+pub fn path(tx: &Connection, id: Option<i64>) -> Result<Option<String>> {
+    maybe(tx, "SELECT path FROM job_files WHERE id = ?1", [id], value)
+}
+
 /// The row of this path, which a schedule or a caller has as its file. It is made if it is missing.
 pub fn id_of(tx: &Tx, path: &str) -> Result<i64> {
     if let Some(id) = maybe(tx, "SELECT id FROM job_files WHERE path = ?1", [path], value)? {

@@ -27,6 +27,12 @@ pub struct DeadRowFacts {
     pub held_back: StuckBehind,
 }
 
+impl DeadRowFacts {
+    fn is_ad_hoc(&self) -> bool {
+        self.newest.as_ref().is_some_and(|newest| newest.definition.ad_hoc)
+    }
+}
+
 impl DeadGroupFacts {
     /// The number of jobs that are in none of the rows that are shown.
     pub fn count_older(&self) -> u64 {
@@ -34,10 +40,17 @@ impl DeadGroupFacts {
     }
 }
 
+/// The job files of the declared jobs of these groups.
+pub fn files_of(groups: &[DeadGroupFacts]) -> FilesOfNames<'_> {
+    let declared = groups.iter().flat_map(|group| &group.shown).filter(|shown| !shown.is_ad_hoc());
+    FilesOfNames::of(declared.map(|shown| (&*shown.row.name, shown.row.file.as_deref())))
+}
+
 /// The labels of a row, and its folder if other rows have the same name and another job file.
-pub fn labels_and_folder(row: &DeadRow, files: &FilesOfNames<'_>) -> String {
+pub fn labels_and_folder(shown: &DeadRowFacts, files: &FilesOfNames<'_>) -> String {
+    let row = &shown.row;
     let labels = row.shown_labels();
-    match files.folder(&row.name, row.file.as_deref()) {
+    match files.folder(&row.name, row.file.as_deref()).filter(|_| !shown.is_ad_hoc()) {
         None => labels,
         Some(folder) if labels.is_empty() => folder,
         Some(folder) => format!("{labels}, {folder}"),

@@ -22,6 +22,23 @@ impl<'a> FilesOfNames<'a> {
         files
     }
 
+    /// The same of rows of which those without a file go with the only file of their name, if it has one.
+    pub fn of_known(rows: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Self {
+        Self::of(rows.into_iter().filter(|(_, file)| file.is_some()))
+    }
+
+    /// This file, or else the only one of the name.
+    pub fn file<'f>(&self, name: &str, file: Option<&'f str>) -> Option<&'f str>
+    where
+        'a: 'f,
+    {
+        let only = || match self.0.get(name)?.iter().collect::<Vec<_>>()[..] {
+            [only] => *only,
+            _ => None,
+        };
+        file.or_else(only)
+    }
+
     /// The folder of this file if the name has jobs of others, too; none if it has not.
     pub fn folder(&self, name: &str, file: Option<&str>) -> Option<String> {
         let files = self.0.get(name).filter(|files| files.len() > 1)?;

@@ -400,6 +400,7 @@ impl Advice<'_> {
 fn file(problem: &Problem) -> Option<String> {
     match problem {
         Problem::Dead(Dead { letters, .. }) | Problem::Recovered(letters) => letters.file.clone(),
+        Problem::Stuck(stuck) => stuck.file.clone(),
         Problem::Stale { file, .. } => Some(file.clone()),
         Problem::Changed { path, .. } => Some(path.clone()),
         _ => None,

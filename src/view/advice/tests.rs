@@ -53,6 +53,7 @@ fn dead(jobs: u64, same_work: SameWork, obstacle: Option<RetryObstacle>) -> Dead
 fn stuck(obstacle: Option<RetryObstacle>, count: Count) -> Stuck {
     Stuck {
         name: Some("load".to_owned()),
+        file: None,
         roots: 1,
         newest_roots: vec![7],
         ends: vec![RootEnd::Dead],

@@ -14,6 +14,7 @@ use crate::model::{AttemptOutput, Attention, AttentionKind};
 use crate::place::runner;
 use crate::store::{Death, Filter, StoredSchedule};
 use crate::text::{Timestamp, counted, option, shown_line};
+use crate::view::advice::folders::FilesOfNames;
 use crate::view::text::attention::word;
 
 /// The most entries of a card, and the most other last words of an entry. Entries after the first are folded.
@@ -32,6 +33,10 @@ const MAX_BYTES: usize = 60_000;
 /// The entries about one name, or one entry that is about no name, with what is shown of its deaths.
 pub struct Card {
     name: Option<String>,
+    /// The path of the job file that declares the name, where it is known.
+    file: Option<String>,
+    /// Its folder, if the name has cards of other files.
+    folder: Option<String>,
     entries: Vec<Attention>,
     deaths: Vec<Death>,
     /// When the first of several died.
@@ -57,9 +62,14 @@ impl Card {
         self.name.as_deref()
     }
 
-    fn title(&self) -> &str {
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    fn title(&self) -> String {
         let kind = || self.entries.first().map_or("", |entry| word(entry.kind));
-        self.name().unwrap_or_else(kind)
+        let folder = self.folder.iter().map(|folder| format!(", {folder}"));
+        [self.name().unwrap_or_else(kind).to_owned()].into_iter().chain(folder).collect()
     }
 
     pub(super) fn is_alarm(&self) -> bool {
@@ -138,17 +148,27 @@ impl Card {
 /// The cards, alarms first, then by rank, without what is shown of their deaths.
 pub fn cards(list: &[Attention], schedules: &[StoredSchedule], now: Timestamp) -> Vec<Card> {
     let worst = Worst::of(list);
+    let files = FilesOfNames::of_known(
+        list.iter().filter_map(|it| Some((&*it.subject.as_ref()?.name, it.file.as_deref()))),
+    );
     let mut cards: Vec<Card> = Vec::new();
     for entry in list.iter().cloned() {
         let name = entry.subject.as_ref().map(|subject| subject.name.clone());
-        if let Some(card) = cards.iter_mut().find(|card| card.name.is_some() && card.name == name) {
+        let of_name = name.as_deref().unwrap_or_default();
+        let file = files.file(of_name, entry.file.as_deref()).map(str::to_owned);
+        let is_same = |card: &&mut Card| card.name.is_some() && card.name == name && card.file == file;
+        if let Some(card) = cards.iter_mut().find(is_same) {
             card.entries.push(entry);
         } else {
-            let schedule =
-                schedules.iter().find(|row| name.as_deref() == Some(row.name()) && !row.is_paused());
+            let is_own = |row: &&StoredSchedule| {
+                name.as_deref() == Some(row.name()) && file.as_ref().is_none_or(|file| *file == row.file)
+            };
+            let schedule = schedules.iter().find(|row| is_own(row) && !row.is_paused());
             cards.push(Card {
                 next_at: schedule.and_then(|row| row.next_at).filter(|at| *at > now),
+                folder: files.folder(of_name, file.as_deref()),
                 name,
+                file,
                 entries: vec![entry],
                 deaths: Vec::new(),
                 first_death: None,
@@ -159,7 +179,7 @@ pub fn cards(list: &[Attention], schedules: &[StoredSchedule], now: Timestamp) -
     // The sort is stable: what has the same rank remains in the order of the list.
     cards.sort_by_key(|card| {
         let is_about_all = card.entries.iter().any(|entry| entry.kind == AttentionKind::DiskFull);
-        let rank = card.name.as_deref().map(|name| worst.rank(name)).unwrap_or_default();
+        let rank = card.name.as_deref().map(|name| worst.rank(name, card.file())).unwrap_or_default();
         (!card.is_alarm(), !is_about_all, Reverse(rank))
     });
     cards
@@ -197,7 +217,7 @@ pub(super) fn draw(cards: &[Card], filter: &Filter, now: Timestamp) -> Markup {
         @if !open.is_empty() { ul.notices { @for card in open { (draw_one(card)) } } }
         @if !folded.is_empty() {
             details.folded {
-                summary { (folded.len()) " more: " (names_text(folded.iter().map(|card| card.title()))) }
+                summary { (folded.len()) " more: " (names_text(&folded.iter().map(|card| card.title()).collect::<Vec<_>>())) }
                 ul.notices { @for card in folded { (draw_one(card)) } }
             }
         }
@@ -223,7 +243,7 @@ fn draw_recovered(cards: &[Card], filter: &Filter) -> Markup {
                     @for card in names.iter().take(MAX_NAMES) {
                         @for entry in card.recovered().take(MAX_ENTRIES) {
                             li {
-                                @if let Some(name) = &card.name { b { (job_text(name)) } " " }
+                                @if card.name.is_some() { b { (job_text(&card.title())) } " " }
                                 (job_text(&entry.fact))
                                 @if let Some(line) = entry.command.as_ref().filter(|_| resolve_all.is_none()) { (command(line)) }
                             }
@@ -254,7 +274,7 @@ fn draw_card(card: &Card, now: Timestamp) -> Markup {
     let (open, others) = entries.split_at(entries.len().min(OPEN_ENTRIES));
     html! {
         li.minor[!card.is_alarm()] {
-            h3 { (job_text(card.title())) }
+            h3 { (job_text(&card.title())) }
             (draw_entries(card, open, &[]))
             @if let Some(times) = times(card, now) { p.note { (times) } }
             (draw_fold(card, open, others))
@@ -268,7 +288,7 @@ fn draw_short_card(card: &Card) -> Markup {
     let (first, others) = entries.split_at(entries.len().min(1));
     html! {
         li.minor[!card.is_alarm()] {
-            h3 { (job_text(card.title())) }
+            h3 { (job_text(&card.title())) }
             (draw_entries(card, first, &[]))
             (more(others.len(), "more thing", &runner("doctor", "--strict")))
         }

@@ -30,7 +30,7 @@ use self::words::{capitalized, command, job_text, when, zone};
 use self::worst::Worst;
 use crate::model::{Attention, Outcome, Way};
 use crate::place::{Place, runner};
-use crate::store::{Filter, NameStats, Stage, TimelineAttempt, WorkerStatus};
+use crate::store::{Filter, NameStats, Stage, Timeline, TimelineAttempt, WorkerStatus};
 use crate::text::{Millis, Timestamp, counted, day_name};
 use crate::view::advice::no_worker_and_ways;
 
@@ -52,9 +52,8 @@ pub struct Page {
     pub attention: Vec<Attention>,
     pub cards: Vec<Card>,
     pub unfinished: Vec<UnfinishedSection>,
-    pub attempts: Vec<TimelineAttempt>,
+    pub timeline: Timeline,
     pub schedules: WeekOfSchedules,
-    pub stats: Vec<NameStats>,
 }
 
 /// The period that this filter asks for.
@@ -70,7 +69,7 @@ fn timeline_axis(page: &Page, period: Axis) -> Axis {
     };
     match page.filter.since {
         Some(_) => period,
-        None => period.fitted(page.attempts.iter().flat_map(times).flatten()),
+        None => period.fitted(page.timeline.attempts.iter().flat_map(times).flatten()),
     }
 }
 
@@ -128,10 +127,10 @@ fn markup(page: &Page) -> Markup {
                     }
                     section {
                         h2 { "Timeline" }
-                        (timeline::draw(&page.attempts, axis, now, &worst))
+                        (timeline::draw(&page.timeline, axis, now, &worst))
                     }
                     @if !page.schedules.is_empty() { section { h2 { "Schedules" } (page.schedules.draw(&page.boot_id, now, &worst)) } }
-                    @if !page.stats.is_empty() { section { h2 { "Names" } (names::draw(&page.stats, &page.attempts, &worst, now)) } }
+                    @if !page.timeline.stats.is_empty() { section { h2 { "Names" } (names::draw(&page.timeline.stats, &page.timeline.attempts, &worst, now)) } }
                 }
                 footer { "runner " (env!("CARGO_PKG_VERSION")) ", " (when(now, now)) " " span.at { (zone(now)) } }
             }
@@ -141,7 +140,7 @@ fn markup(page: &Page) -> Markup {
 
 /// A title fit for a subject line: `2 dead, 126 ok · nas · Sun 22 Nov`.
 fn title(page: &Page, until: Timestamp) -> String {
-    let succeeded: u64 = page.stats.iter().map(|of| of.succeeded).sum();
+    let succeeded: u64 = page.timeline.stats.iter().map(|of| of.succeeded).sum();
     let host = job_text(&page.host);
     // A period that ends at midnight is about the day before.
     let day = day_name(until.minus(Millis(1)));
@@ -154,7 +153,7 @@ fn title(page: &Page, until: Timestamp) -> String {
 /// The headline of the page.
 fn verdict(page: &Page, no_worker: bool) -> String {
     let has_plans = !page.unfinished.is_empty() || !page.schedules.is_empty();
-    let nothing_ran = page.attempts.iter().all(|attempt| attempt.stage == Stage::Due);
+    let nothing_ran = page.timeline.attempts.iter().all(|attempt| attempt.stage == Stage::Due);
     // As many as there are cards, which have all entries of a name.
     let notes = page.cards.iter().map(Card::notes).sum::<usize>();
     match (page.cards.iter().filter(|card| card.is_alarm()).count(), notes) {
@@ -189,10 +188,11 @@ fn workers(page: &Page, no_worker: Option<&(String, Vec<Way>)>) -> Markup {
 /// The numbers that are not zero: of the jobs that ended in the period, as the table of names has them, and of those that are there
 /// now, with the dead letters of the title.
 fn tiles(page: &Page) -> Markup {
-    let sum = |part: fn(&NameStats) -> u64| page.stats.iter().map(part).sum::<u64>();
+    let sum = |part: fn(&NameStats) -> u64| page.timeline.stats.iter().map(part).sum::<u64>();
     let was_retried =
         |it: &&TimelineAttempt| it.retry_at.is_some() && it.stage != Stage::Ended(Outcome::Interrupted);
-    let retried: BTreeSet<i64> = page.attempts.iter().filter(was_retried).map(|it| it.job_id).collect();
+    let retried: BTreeSet<i64> =
+        page.timeline.attempts.iter().filter(was_retried).map(|it| it.job_id).collect();
     let ended = [
         ("f", sum(|of| of.dead), "dead"),
         ("o", sum(|of| of.succeeded), "succeeded"),

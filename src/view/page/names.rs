@@ -31,25 +31,28 @@ pub(super) fn draw(
     }
     let files = FilesOfNames::of(stats.iter().map(|of| (&*of.name, of.file.as_deref())));
     let mut rows: Vec<_> = stats.iter().collect();
-    rows.sort_by_key(|stats| Reverse((worst.rank(&stats.name), stats.dead, stats.jobs(), stats.attempts)));
+    rows.sort_by_key(|stats| {
+        Reverse((worst.rank(&stats.name, stats.file.as_deref()), stats.dead, stats.jobs(), stats.attempts))
+    });
     let left_out = rows.len().saturating_sub(MAX_NAMES);
     rows.truncate(MAX_NAMES);
     let row = |stats: &NameStats| {
         let name = &stats.name;
-        let folder = files.folder(name, stats.file.as_deref());
+        let file = stats.file.as_deref();
+        let folder = files.folder(name, file);
         let is_slow = successes.get(&(name, stats.job_file)).is_some_and(|spans| is_slow(spans));
         let memory = |peak: MemoryPeak| peak.to_string();
         vec![
             html! { (job_text(name)) @if let Some(folder) = folder { ", " (job_text(&folder)) } },
             html! { (stats.succeeded) },
-            html! { span.bad[stats.dead > 0 && worst.is_alarming(name)] { (stats.dead) } },
+            html! { span.bad[stats.dead > 0 && worst.is_alarming(name, file)] { (stats.dead) } },
             html! { (span(stats.runs.percentile(50))) },
             html! { (span(stats.runs.max())) },
             html! { (span(stats.cpu.percentile(95))) },
             html! { (stats.memory.percentile(95).map(memory).unwrap_or_default()) },
             html! {
                 @if is_slow { span.new { "the last run took twice as long as usual" } " " }
-                @if let Some((at, code)) = &stats.last_failure { (when(*at, now)) " " span.code.bad[worst.is_alarming(name)] { (job_text(code)) } }
+                @if let Some((at, code)) = &stats.last_failure { (when(*at, now)) " " span.code.bad[worst.is_alarming(name, file)] { (job_text(code)) } }
             },
         ]
     };

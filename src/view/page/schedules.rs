@@ -64,7 +64,7 @@ impl WeekOfSchedules {
                 self.week(row, now),
                 html! {
                     @if let Some((at, id)) = row.last { (when(at, now)) ", job " (id) }
-                    @if let Some(state) = last_status { " " span.bad[*state == "dead" && worst.is_alarming(row.name())] { (state) } }
+                    @if let Some(state) = last_status { " " span.bad[*state == "dead" && worst.is_alarming(row.name(), Some(&row.file))] { (state) } }
                     @if row.skipped > 0 { @if row.last.is_some() { ", " } (row.skipped) " skipped" }
                 },
                 html! {

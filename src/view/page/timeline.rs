@@ -11,8 +11,9 @@ use super::bars::{self, AttemptSpan, HEIGHT, Kind, Paths, TimelineBar};
 use super::words::{MAX_NAMES, MAX_OPEN, command, job_text, more, names_text, span, zone};
 use super::worst::Worst;
 use crate::place::runner;
-use crate::store::{Stage, TimelineAttempt};
+use crate::store::{Stage, Timeline, TimelineAttempt};
 use crate::text::{Timestamp, counted, local_offset, local_time};
+use crate::view::advice::folders::FilesOfNames;
 
 /// The widths that a cell of the axis may have. The first one with so few bars is taken, else the last one, because that limits
 /// the size of the page.
@@ -29,22 +30,29 @@ const MAX_FACTS: usize = 150;
 const GRID: i64 = 20;
 
 /// Draws all attempts, and the jobs that are due.
-pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, worst: &Worst) -> Markup {
-    let mut names: BTreeMap<&str, NameRow> = BTreeMap::new();
-    for attempt in attempts {
+pub(super) fn draw(timeline: &Timeline, axis: Axis, now: Timestamp, worst: &Worst) -> Markup {
+    let known = |attempt: &TimelineAttempt| timeline.files.get(&attempt.job_file?).map(String::as_str);
+    let files = FilesOfNames::of_known(timeline.attempts.iter().map(|it| (&*it.name, known(it))));
+    let mut names: BTreeMap<(&str, Option<&str>), NameRow> = BTreeMap::new();
+    for attempt in &timeline.attempts {
+        let name = (&*attempt.name, files.file(&attempt.name, known(attempt)));
         if attempt.stage != Stage::Due {
-            names.entry(&attempt.name).or_default().add(attempt);
+            names.entry(name).or_default().add(attempt);
         } else if let Some(due) = attempt.due_at.filter(|due| *due < axis.until) {
-            names.entry(&attempt.name).or_default().add_waiting(due);
+            names.entry(name).or_default().add_waiting(due);
         }
     }
+    let title = |(name, file): &(&str, Option<&str>)| {
+        let folder = files.folder(name, *file).map(|folder| format!(", {folder}"));
+        [(*name).to_owned()].into_iter().chain(folder).collect::<String>()
+    };
     if names.is_empty() {
         return html! { p.quiet { "Nothing ran in this time." } };
     }
     let jobs = names.values().flat_map(|row| &row.attempts).map(|attempt| attempt.job_id);
     let jobs = jobs.collect::<BTreeSet<_>>().len();
     let mut rows: Vec<_> = names.into_iter().collect();
-    rows.sort_by_key(|(name, row)| Reverse((worst.rank(name), row.failures, row.attempts.len())));
+    rows.sort_by_key(|(name, row)| Reverse((worst.rank(name.0, name.1), row.failures, row.attempts.len())));
     let all_attempts: Vec<_> = rows.iter().flat_map(|(_, row)| row.attempts.iter().copied()).collect();
     let (mut rows, plain): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(_, row)| !row.only_succeeded());
     // Beside others nobody needs them. Where all went well, they are what there is to see.
@@ -67,8 +75,8 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
         .zip(&bars)
         .map(|((name, row), bars)| html! {
             tr role="row" {
-                th role="rowheader" scope="row" { (job_text(name)) " " small .bad[row.failures > 0 && worst.is_alarming(name)] { (row.summary()) } }
-                td role="cell" { (row.picture(name, bars, axis, &ticks, now_x)) }
+                th role="rowheader" scope="row" { (job_text(&title(name))) " " small .bad[row.failures > 0 && worst.is_alarming(name.0, name.1)] { (row.summary()) } }
+                td role="cell" { (row.picture(&title(name), bars, axis, &ticks, now_x)) }
             }
         })
         .collect();
@@ -79,7 +87,7 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
         }
     };
     html! {
-        (legend(&rows))
+        (legend(&rows.iter().flat_map(|(_, row)| row.attempts.iter().copied()).collect::<Vec<_>>()))
         p.note {
             @if jobs > MAX_JOBS { "These are " (counted(jobs, "job")) ", drawn folded by name. " }
             "A bar of several attempts is split as they went. A thin line is shorter than it can be drawn."
@@ -89,31 +97,29 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
             details.folded { summary { (counted(folded_lanes.len(), "more name")) } (table(folded_lanes)) }
         }
         (more(left_out, "more name", &runner("inspect", "stats")))
-        (only_succeeded(&folded))
+        (only_succeeded(&folded.iter().map(|(name, _)| title(name)).collect::<Vec<_>>()))
         (facts(&all_attempts, jobs > MAX_JOBS, now))
     }
 }
 
 /// Names of which nothing else is to be told than that they succeeded.
-fn only_succeeded(rows: &[(&str, NameRow)]) -> Markup {
+fn only_succeeded(names: &[String]) -> Markup {
     html! {
-        @if !rows.is_empty() {
-            p.note { (counted(rows.len(), "name")) " only succeeded: " (names_text(rows.iter().map(|(name, _)| *name))) }
+        @if !names.is_empty() {
+            p.note { (counted(names.len(), "name")) " only succeeded: " (names_text(names)) }
             (command(&runner("inspect", "stats")))
         }
     }
 }
 
 /// Explains the colours that are there.
-fn legend(rows: &[(&str, NameRow)]) -> Markup {
-    let mut attempts = rows.iter().flat_map(|(_, row)| &row.attempts);
-    let has =
-        |known: Kind| rows.iter().flat_map(|(_, row)| &row.attempts).any(|attempt| kind(attempt) == known);
+fn legend(attempts: &[&TimelineAttempt]) -> Markup {
+    let has = |known: Kind| attempts.iter().any(|attempt| kind(attempt) == known);
     html! {
         p.legend {
             @for kind in Kind::ALL { @if has(kind) { (key(kind.class(), kind.word())) } }
             (key("w", "waited"))
-            @if attempts.any(|attempt| attempt.retry_at.is_some()) { (key("r", "waits for a retry")) }
+            @if attempts.iter().any(|attempt| attempt.retry_at.is_some()) { (key("r", "waits for a retry")) }
         }
     }
 }

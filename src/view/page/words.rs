@@ -89,9 +89,9 @@ pub(super) fn capitalized(text: &str) -> String {
 }
 
 /// `a, b and 3 more`, at most so many.
-pub(super) fn names_text<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+pub(super) fn names_text(names: &[String]) -> String {
     let left_out = names.len().saturating_sub(MAX_NAMED);
-    let text = names.take(MAX_NAMED).map(job_text).collect::<Vec<_>>().join(", ");
+    let text = names.iter().take(MAX_NAMED).map(|name| job_text(name)).collect::<Vec<_>>().join(", ");
     if left_out == 0 { text } else { format!("{text} and {left_out} more") }
 }
 

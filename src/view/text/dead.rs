@@ -4,10 +4,10 @@
 use super::lists::attempts_text;
 use super::status::blocked_expiry_text;
 use crate::place::runner;
-use crate::store::{DeadRow, Filter, JobRow};
+use crate::store::{Filter, JobRow};
 use crate::text::{Timestamp, clock_time, counted, relative_time, shown_line};
 use crate::view::advice::dead_list::{
-    DeadGroupFacts, held_back_line, labels_and_folder, of_group, recovered_line,
+    DeadGroupFacts, DeadRowFacts, files_of, held_back_line, labels_and_folder, of_group, recovered_line,
 };
 use crate::view::advice::folders::FilesOfNames;
 use crate::view::terminal::{Column, Output, Style, Table, note_left_out};
@@ -18,11 +18,12 @@ pub fn draw(out: &mut Output, groups: &[DeadGroupFacts], share: usize, filter: &
         out.remark("no dead letters");
     }
     let mut left_out = Vec::new();
+    let files = files_of(groups);
     for (index, group) in groups.iter().enumerate() {
         if index > 0 {
             out.line("");
         }
-        for column in draw_group(out, group, filter, now) {
+        for column in draw_group(out, group, &files, filter, now) {
             if !left_out.contains(&column) {
                 left_out.push(column);
             }
@@ -46,6 +47,7 @@ pub fn draw(out: &mut Output, groups: &[DeadGroupFacts], share: usize, filter: &
 fn draw_group(
     out: &mut Output,
     facts: &DeadGroupFacts,
+    files: &FilesOfNames<'_>,
     filter: &Filter,
     now: Timestamp,
 ) -> Vec<&'static str> {
@@ -56,7 +58,7 @@ fn draw_group(
     };
     let heading = format!("{}: {}{reason}", group.error_code, counted(group.jobs, "job"));
     out.line(out.paint(Style::Strong, &heading));
-    let left_out = draw_rows(out, facts, now);
+    let left_out = draw_rows(out, facts, files, now);
     for shown in shown {
         for line in [held_back_line(shown), recovered_line(shown)].into_iter().flatten() {
             out.prose("  ", &line);
@@ -75,31 +77,35 @@ fn draw_group(
     left_out
 }
 
-fn draw_rows(out: &mut Output, facts: &DeadGroupFacts, now: Timestamp) -> Vec<&'static str> {
+fn draw_rows(
+    out: &mut Output,
+    facts: &DeadGroupFacts,
+    files: &FilesOfNames<'_>,
+    now: Timestamp,
+) -> Vec<&'static str> {
     let any_fold = facts.shown.iter().any(|shown| shown.row.jobs > 1);
-    let files = FilesOfNames::of(facts.shown.iter().map(|of| (&*of.row.name, of.row.file.as_deref())));
     let mut table = Table::new()
-        .column(Column::new("  id").right(), |(_, job): &(&DeadRow, &JobRow)| format!("  {}", job.id))
-        .column(Column::new("name").name(), |(row, _)| row.name.clone())
-        .column(Column::label(), |(row, _)| labels_and_folder(row, &files))
-        .column_if(any_fold, Column::new("jobs").right(), |(row, _)| match row.jobs {
+        .column(Column::new("  id").right(), |(_, job): &(&DeadRowFacts, &JobRow)| format!("  {}", job.id))
+        .column(Column::new("name").name(), |(shown, _)| shown.row.name.clone())
+        .column(Column::label(), |(shown, _)| labels_and_folder(shown, files))
+        .column_if(any_fold, Column::new("jobs").right(), |(shown, _)| match shown.row.jobs {
             1 => String::new(),
             jobs => format!("×{jobs}"),
         })
         .column(Column::new("runs").right(), |(_, job)| attempts_text(job))
-        .column_if(any_fold, Column::new("first").dropped(2), |(row, _)| match row.jobs {
+        .column_if(any_fold, Column::new("first").dropped(2), |(shown, _)| match shown.row.jobs {
             1 => String::new(),
-            _ => clock_time(row.first_death, now),
+            _ => clock_time(shown.row.first_death, now),
         })
-        .column_if(any_fold, Column::new("last"), |(row, _)| clock_time(row.last_death, now))
-        .column_if(!any_fold, Column::new("died"), |(row, _)| relative_time(row.last_death, now))
+        .column_if(any_fold, Column::new("last"), |(shown, _)| clock_time(shown.row.last_death, now))
+        .column_if(!any_fold, Column::new("died"), |(shown, _)| relative_time(shown.row.last_death, now))
         .column_if(facts.group.reasons.len() > 1, Column::new("why").text().dropped(1), |(_, job)| {
             job.dead_reason.map(|reason| reason.to_string()).unwrap_or_default()
         })
-        .column(Column::new("what it said").text(), |(row, _)| shown_line(&row.last_words));
+        .column(Column::new("what it said").text(), |(shown, _)| shown_line(&shown.row.last_words));
     for shown in &facts.shown {
         if let Some(newest) = &shown.newest {
-            table.row(&(&shown.row, newest));
+            table.row(&(shown, newest));
         }
     }
     table.print_rows(out)

@@ -35,7 +35,6 @@ fn read(query: &Query) -> Result<Page> {
     for (index, card) in cards.iter_mut().take(MAX_NAMES).enumerate() {
         card.add_deaths(deaths(store, card, index < MAX_OUTPUTS)?);
     }
-    let (attempts, stats) = store.timeline(&filter, now)?;
     Ok(Page {
         now,
         db: store.file().path().to_owned(),
@@ -48,9 +47,8 @@ fn read(query: &Query) -> Result<Page> {
         attention,
         cards,
         unfinished: unfinished(store, &filter, now)?,
-        attempts,
+        timeline: store.timeline(&filter, now)?,
         schedules: week_of(store, schedules, now)?,
-        stats,
     })
 }
 
@@ -60,7 +58,7 @@ fn deaths(store: &Store, card: &Card, with_output: bool) -> Result<CardDeaths> {
     let name = card.name().filter(|_| !ids.is_empty());
     let last = deaths.first().filter(|death| with_output && death.number > 0);
     Ok(CardDeaths {
-        first: name.map(|name| store.first_unresolved_death(name)).transpose()?.flatten(),
+        first: name.map(|name| store.first_unresolved_death(name, card.file())).transpose()?.flatten(),
         output: last.map(|death| store.output(death.job_id, death.number)).transpose()?,
         deaths,
     })

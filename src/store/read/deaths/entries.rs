@@ -14,7 +14,7 @@ use crate::store::file::row::{all, maybe, one, value};
 use crate::store::read::filter::Filter;
 use crate::store::read::problem::{Dead, DeadLetters, Found, Problem, RetryObstacle, SameWork};
 use crate::store::write::same_work::task;
-use crate::store::write::{definition, stuck};
+use crate::store::write::{definition, job_files, stuck};
 use crate::text::Timestamp;
 
 /// For the newest deaths the last words are read; their output may be long.
@@ -141,17 +141,13 @@ impl Unresolved<'_> {
             labels: labelled.len() as u64,
             wanted_label: self.filter.label.clone(),
             are_all_named: jobs.are_all_named(),
-            file: self.file(group.job_file)?,
+            file: job_files::path(self.tx, group.job_file)?,
             has_several_files: self.has_several_files(&group.name),
         })
     }
 
     fn has_several_files(&self, name: &str) -> bool {
         self.names.get(name).is_some_and(|of_name| of_name.files.len() > 1)
-    }
-
-    fn file(&self, job_file: Option<i64>) -> Result<Option<String>> {
-        maybe(self.tx, "SELECT path FROM job_files WHERE id = ?1", [job_file], value)
     }
 
     fn shown_label(&self, job: &DeadJob) -> Result<Option<String>> {
