@@ -101,6 +101,25 @@ fn a_dependency_with_a_schedule_is_that_of_the_own_project() {
 }
 
 #[test]
+fn a_schedule_waits_for_no_dependency_of_another_project() {
+    let jobs = "[jobs.dump]\ncommand = 'true'\nunique_key = 'dump'\n\n\
+                [jobs.first]\ncommand = 'true'\n\n\
+                [jobs.nightly-PROJECT]\ncommand = 'true'\nafter = ['first', 'dump']\nschedule = '@yearly'\n";
+    let sandbox = two(jobs);
+    run_in(&sandbox, "a", "enqueue dump --in 1h").ok();
+    run_in(&sandbox, "b", "apply").ok();
+    sandbox.sql().run("UPDATE schedules SET next_at = 1000");
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.sql().number("SELECT skipped FROM schedules"), 1);
+    assert_eq!(sandbox.count_jobs(), 1);
+    // Once the key is free, the next time runs the whole chain.
+    sandbox.run("cancel 1").ok();
+    sandbox.sql().run("UPDATE schedules SET next_at = 1000");
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.count_jobs(), 4);
+}
+
+#[test]
 fn a_success_keeps_the_schedule_of_its_own_project_fresh() {
     let jobs = "[jobs.deploy]\ncommand = 'true'\nschedule = '@yearly'\nfresh_within = '1h'\n";
     let sandbox = two(jobs);

@@ -68,6 +68,17 @@ pub fn find<T>(
     Ok(None)
 }
 
+/// Does this within the transaction, and undoes what it has written if it fails.
+pub fn all_or_nothing<T>(tx: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    run(tx, "SAVEPOINT part", [])?;
+    let done = work();
+    if done.is_err() {
+        run(tx, "ROLLBACK TO part", [])?;
+    }
+    run(tx, "RELEASE part", [])?;
+    done
+}
+
 /// Reads the first row, if there is one.
 pub fn maybe<T>(
     tx: &Connection,

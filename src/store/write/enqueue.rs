@@ -237,11 +237,10 @@ fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
     }
     let Some(key) = &job.definition.unique_key else { return Ok(None) };
     let Some(holder) = expire_and_get_key_owner(tx, key)? else { return Ok(None) };
-    // The time of a schedule is skipped.
+    // Of a schedule, the time is skipped.
+    let is_of_schedule = job.scheduled.is_some() && !job.is_dependency;
     let sql = format!("{} WHERE j.id = ?1", earlier(""));
-    if job.scheduled.is_none()
-        && one(tx, &sql, [holder.id], |row| Ok(EarlierJob::read(row)?.is_namesake_of(job)))?
-    {
+    if !is_of_schedule && one(tx, &sql, [holder.id], |row| Ok(EarlierJob::read(row)?.is_namesake_of(job)))? {
         let file = job_files::path(tx, holder.job_file)?.unwrap_or_default();
         return Err(StoreError::KeyOfNamesake { key: key.clone(), holder: holder.id, file, index });
     }

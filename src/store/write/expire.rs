@@ -15,7 +15,7 @@ use super::{definition, dependencies, kept_by_run, outputs};
 use crate::model::{Bytes, Event, JobDefinition, JobState, PendingJob, last_bytes};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
-use crate::store::file::row::{all, from_row, maybe, one, run, value};
+use crate::store::file::row::{all, all_or_nothing, from_row, maybe, one, value};
 use crate::store::file::schema;
 use crate::text::Timestamp;
 
@@ -68,20 +68,14 @@ pub fn expire_due(
     due.sort_unstable();
     let (mut events, mut alerts, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
     for id in due {
-        // What has been written of an expiry before something could not be read is undone.
-        run(tx, "SAVEPOINT expiry", [])?;
-        match expire_one(tx, id) {
+        match all_or_nothing(tx, || expire_one(tx, id)) {
             Ok((expired, alert)) => {
                 events.push(Event::expired(expired));
                 alerts.extend(alert);
             }
-            Err(StoreError::InvalidData(why)) => {
-                run(tx, "ROLLBACK TO expiry", [])?;
-                unreadable.push(UnreadableJob { id, why });
-            }
+            Err(StoreError::InvalidData(why)) => unreadable.push(UnreadableJob { id, why }),
             Err(other) => return Err(other),
         }
-        run(tx, "RELEASE expiry", [])?;
     }
     // An alert looks for the holder of its key, and none of these may hold it any more.
     for alert in alerts {

@@ -12,9 +12,9 @@ use super::insert::{Dependency, Due, Firing, NewJob};
 use super::schedules::{SELECT, StoredSchedule, end_pauses, next_due, read};
 use super::{job_files, limits};
 use crate::model::Event;
-use crate::store::file::error::Result;
+use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
-use crate::store::file::row::{all, maybe, one, run, value};
+use crate::store::file::row::{all, all_or_nothing, maybe, one, run, value};
 use crate::store::file::schema;
 use crate::text::{Millis, Timestamp};
 
@@ -128,8 +128,9 @@ fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
     enqueue_for(tx, row, times, events)
 }
 
-/// Enqueues the jobs of this schedule for each of these times, and counts the times at which its key is held. Each time draws
-/// its own delay, which the whole chain has.
+/// Enqueues the jobs of this schedule for each of these times, and counts the times at which its key is held, or that of a
+/// dependency by a job of its name from another job file, which does other work. Each time draws its own delay, which the whole
+/// chain has.
 fn enqueue_for(tx: &Tx, row: &StoredSchedule, times: Vec<Timestamp>, events: &mut Vec<Event>) -> Result<()> {
     let job_file = Some(job_files::id_of(tx, &row.file)?);
     let links = row.chain.dependencies.iter().map(|link| (link, true)).chain([(&row.chain.root, false)]);
@@ -150,8 +151,11 @@ fn enqueue_for(tx: &Tx, row: &StoredSchedule, times: Vec<Timestamp>, events: &mu
             job.scheduled = Some(Firing { at, offset });
             job.due = delay.map_or(Due::Now, Due::In);
         }
-        let enqueued = enqueue::insert_all(tx, &jobs, &mut |_| ())?;
-        let job_id = enqueued.last().filter(|job| job.created).map(|job| job.id);
+        let job_id = match all_or_nothing(tx, || enqueue::insert_all(tx, &jobs, &mut |_| ())) {
+            Ok(enqueued) => enqueued.last().filter(|job| job.created).map(|job| job.id),
+            Err(StoreError::KeyOfNamesake { .. }) => None,
+            Err(other) => return Err(other),
+        };
         let name = row.name().to_owned();
         if let Some(job_id) = job_id {
             last = Some((at, job_id));

@@ -435,7 +435,7 @@ impl Plain {
             && let Some(holder) = self.holder(key, now)
         {
             let is_namesake = holder.definition.name == new.definition.name && holder.is_of_other_file(new);
-            if is_namesake && new.scheduled.is_none() {
+            if is_namesake && (new.scheduled.is_none() || new.is_dependency) {
                 let (holder, file) = (holder.id, holder.file.unwrap());
                 let file = self.files[usize::try_from(file).unwrap() - 1].clone();
                 return Err(StoreError::KeyOfNamesake { key: key.clone(), holder, file, index });

@@ -392,9 +392,13 @@ impl Plain {
         };
         let mut jobs: Vec<_> = row.chain.dependencies.iter().map(|link| job(link, true)).collect();
         jobs.push(job(&row.chain.root, false));
-        let enqueued = *self.enqueue(&jobs, now).unwrap().last().unwrap();
-        let (job_id, name) = (enqueued.id, row.name().to_owned());
-        if enqueued.created {
+        let name = row.name().to_owned();
+        let new = match self.enqueue(&jobs, now) {
+            Ok(enqueued) => enqueued.last().filter(|job| job.created).map(|job| job.id),
+            Err(StoreError::KeyOfNamesake { .. }) => None,
+            Err(other) => panic!("{other}"),
+        };
+        if let Some(job_id) = new {
             row.last = Some((at, job_id));
             row.skipped_in_row = 0;
             Event::ScheduleFired { job_id, name, scheduled_for: at }
