@@ -134,6 +134,23 @@ fn a_success_keeps_the_schedule_of_its_own_project_fresh() {
 }
 
 #[test]
+fn what_waits_in_one_project_is_no_news_of_the_schedule_of_another() {
+    let jobs = "[jobs.deploy]\ncommand = 'true'\nschedule = '@yearly'\nfresh_within = '1h'\n";
+    let sandbox = two(jobs);
+    run_in(&sandbox, "a", "apply").ok();
+    sandbox.sql().run("UPDATE schedules SET applied_at = 1000");
+    run_in(&sandbox, "b", "enqueue deploy --in 1h").ok();
+    let stale = |jobs: &[i64]| {
+        let list = sandbox.run("doctor --json").json()["attention"].clone();
+        let entry = list.as_array().expect("a list").iter().find(|entry| entry["kind"] == "stale").cloned();
+        assert_fields(&entry.expect("an entry"), &json!({ "jobs": jobs }));
+    };
+    stale(&[]);
+    run_in(&sandbox, "a", "enqueue deploy --in 1h").ok();
+    stale(&[2]);
+}
+
+#[test]
 fn a_new_definition_is_that_of_the_jobs_own_file() {
     let sandbox = two(DEPLOY);
     sandbox.write("a-fails", "");

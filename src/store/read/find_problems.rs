@@ -23,6 +23,7 @@ use crate::store::file::store_file::StoreFile;
 use crate::store::file::version::Version;
 use crate::store::write::claim::priorities_of;
 use crate::store::write::limits::{self, BlockReason};
+use crate::store::write::same_work::is_same_file;
 use crate::store::write::schedules::StoredSchedule;
 use crate::store::write::workers::{Liveness, WorkerStatus, no_worker};
 use crate::text::{Millis, Timestamp};
@@ -383,10 +384,12 @@ impl AttentionQuery<'_> {
             return Ok(None);
         };
         let name = row.name();
-        let sql =
-            "SELECT id FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 AND state IN ('pending', 'running')
-                   ORDER BY id DESC LIMIT ?2";
-        let unfinished: Vec<i64> = all(self.tx, sql, params![name, Attention::MAX_JOBS], value)?;
+        let sql = format!(
+            "SELECT id FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 AND state IN ('pending', 'running') AND {}
+             ORDER BY id DESC LIMIT ?2",
+            is_same_file("job_file", "(SELECT id FROM job_files WHERE path = ?3)")
+        );
+        let unfinished: Vec<i64> = all(self.tx, &sql, params![name, Attention::MAX_JOBS, row.file], value)?;
         let problem = Problem::Stale {
             name: name.to_owned(),
             file: row.file.clone(),

@@ -12,6 +12,7 @@ use crate::store::file::open::Store;
 use crate::store::file::row::{all, each, one, value};
 use crate::store::write::claim;
 use crate::store::write::limits::{self, Settings};
+use crate::store::write::same_work::is_same_file;
 use crate::store::write::workers::Worker;
 use crate::text::{Millis, Timestamp};
 
@@ -179,14 +180,17 @@ impl Store {
         })
     }
 
-    /// The median run time of the newest jobs of this name; none if none of them has run.
-    pub fn median_run_time(&self, name: &str) -> Result<Option<Millis>> {
-        let sql = "SELECT a.outcome, a.duration_ms
-                   FROM (SELECT id FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC LIMIT ?2) AS j
-                   CROSS JOIN attempts AS a ON a.job_id = j.id WHERE a.duration_ms IS NOT NULL LIMIT ?2";
+    /// The median run time of the newest jobs of this name and job file; none if none of them has run.
+    pub fn median_run_time(&self, name: &str, job_file: Option<i64>) -> Result<Option<Millis>> {
+        let sql = format!(
+            "SELECT a.outcome, a.duration_ms
+             FROM (SELECT id, job_file FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC LIMIT ?2) AS j
+             CROSS JOIN attempts AS a ON a.job_id = j.id WHERE a.duration_ms IS NOT NULL AND {} LIMIT ?2",
+            is_same_file("j.job_file", "?3")
+        );
         let read = |row: &Row<'_>| Ok((row.get("outcome")?, row.get("duration_ms")?));
         let attempts: Vec<(Outcome, Millis)> =
-            self.autocommit(|tx| all(tx, sql, params![name, MAX_JOBS], read))?;
+            self.autocommit(|tx| all(tx, &sql, params![name, MAX_JOBS, job_file], read))?;
         let runs = attempts.into_iter().filter(|(outcome, _)| outcome.is_run()).map(|(_, took)| took);
         Ok(Percentiles::of(runs.collect()).percentile(50))
     }

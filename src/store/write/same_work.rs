@@ -33,9 +33,14 @@ pub fn alerts(tx: &Connection, definition_ids: &HashSet<i64>) -> Result<HashSet<
     Ok(all(tx, &sql, [json!(definition_ids).to_string()], value)?.into_iter().collect())
 }
 
-/// Whether two jobs do different work because of their job files, by the row ids of these.
+/// Whether two job files, by their row ids, make two jobs of one name other work.
 pub fn is_of_other_file(one: Option<i64>, other: Option<i64>) -> bool {
     one.zip(other).is_some_and(|(one, other)| one != other)
+}
+
+/// Whether they do not, as SQL. A file that is unknown may be any.
+pub fn is_same_file(one: &str, other: &str) -> String {
+    format!("coalesce({one} = {other}, 1)")
 }
 
 /// Whether the success with this alias makes the job `j` good, as SQL, if neither is one of a kind. `ended_at` is the time at
@@ -46,8 +51,9 @@ pub fn is_of_other_file(one: Option<i64>, other: Option<i64>) -> bool {
 /// wrong can only leave a death under needs attention that could go.
 fn makes_good(success: &str, ended_at: &str) -> String {
     format!(
-        "{success}.task_hash = j.task_hash AND coalesce({success}.job_file = j.job_file, 1)
-         AND {success}.id > j.id AND {success}.changed_at > coalesce(j.started_at, {ended_at})"
+        "{success}.task_hash = j.task_hash AND {} AND {success}.id > j.id
+         AND {success}.changed_at > coalesce(j.started_at, {ended_at})",
+        is_same_file(&format!("{success}.job_file"), "j.job_file")
     )
 }
 

@@ -4,7 +4,7 @@
 use rusqlite::params;
 
 use super::expire::expire_and_get_state;
-use super::same_work::task;
+use super::same_work::{is_same_file, task};
 use super::stuck;
 use crate::model::{JobState, OwnSchedule};
 use crate::store::file::error::{Result, StoreError};
@@ -31,9 +31,10 @@ pub fn newest(tx: &Tx, name: &str, job_file: Option<i64>, schedule: OwnSchedule)
     // Ad hoc jobs and alerts do other work.
     let sql = format!(
         "SELECT j.id FROM jobs AS j INDEXED BY jobs_by_name
-         WHERE j.name = ?1 AND j.label IS NULL AND j.args_nul IS NULL AND {} IS NOT NULL
-               AND coalesce(j.job_file = ?2, 1) ORDER BY j.id DESC LIMIT 1",
-        task("j")
+         WHERE j.name = ?1 AND j.label IS NULL AND j.args_nul IS NULL AND {} IS NOT NULL AND {}
+         ORDER BY j.id DESC LIMIT 1",
+        task("j"),
+        is_same_file("j.job_file", "?2")
     );
     let Some(id) = maybe(tx, &sql, params![name, job_file], value::<i64>)? else {
         return Ok(ScheduledRun::Missing);

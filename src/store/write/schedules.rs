@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::definition;
 use super::far_times::AHEAD;
-use super::same_work::task;
+use super::same_work::{is_same_file, task};
 use crate::model::{Chain, Link, Pause, Schedule, ScheduleText};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
@@ -296,8 +296,9 @@ pub fn record_success(tx: &Connection, id: i64, name: &str, at: Timestamp) -> Re
         "UPDATE schedules SET last_success_at = ?2 WHERE name = ?1 AND EXISTS
              (SELECT 1 FROM jobs AS j LEFT JOIN job_files AS f ON f.id = j.job_file
               WHERE j.id = ?3 AND j.label IS NULL AND j.args_nul IS NULL AND {} IS NOT NULL
-                    AND coalesce(f.path = schedules.file, 1))",
-        task("j")
+                    AND {})",
+        task("j"),
+        is_same_file("f.path", "schedules.file")
     );
     run(tx, &sql, params![name, at, id])?;
     Ok(())

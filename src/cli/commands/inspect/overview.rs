@@ -43,7 +43,11 @@ fn running_jobs(store: &Store, now: Timestamp) -> Result<RunningJobs> {
         locate::add_start(store, &mut job);
         let last_line = store.output(job.id, job.last_attempt())?.last_line();
         let last_line = last_line.as_deref().map(shown_line).unwrap_or_default();
-        rows.push(RunningRow { usual: store.median_run_time(&job.definition.name)?, job, last_line });
+        rows.push(RunningRow {
+            usual: store.median_run_time(&job.definition.name, job.job_file)?,
+            job,
+            last_line,
+        });
     }
     Ok(RunningJobs { rows, count: ids.len() })
 }
