@@ -391,6 +391,30 @@ fn a_worker_sleeps_until_the_next_time_and_hears_of_new_ones() {
 }
 
 #[test]
+fn an_edit_of_missed_says_which_times_it_drops() {
+    for (before, after, dropped) in
+        [("all", "skip", 2), ("once", "skip", 1), ("all", "once", 1), ("once", "all", 0), ("skip", "all", 0)]
+    {
+        let sandbox = Sandbox::empty();
+        let times = TimesOfDay::now(&sandbox);
+        let file = |missed: &str| {
+            let line = times.line(&[0, 1]);
+            let text =
+                format!("[jobs.nightly]\nschedule = '{line}'\ncommand = 'true'\nmissed = '{missed}'\n");
+            sandbox.write("jobs.toml", text);
+        };
+        file(before);
+        sandbox.run("apply").ok();
+        sandbox.sql().run(&format!("UPDATE schedules SET next_at = {}", times.first));
+        file(after);
+        let ran = sandbox.run("apply").ok();
+        let clocks = (0..2).filter(|which| ran.stderr.contains(&times.clock(*which))).count();
+        assert_eq!(clocks, dropped, "{before} {after}: {ran}");
+        assert_eq!(ran.stderr.contains("missed"), dropped > 0, "{before} {after}: {ran}");
+    }
+}
+
+#[test]
 fn the_time_is_told_by_the_clocks_of_its_zone() {
     let sandbox = Sandbox::new(&FILE.replace("every 1h\"", "0 2 * * *\"\ntimezone = 'Asia/Kolkata'"));
     sandbox.run("apply").ok();

@@ -147,8 +147,10 @@ fn next_time(
     // If neither the schedule text nor its clocks change, the next time stays: `every 1h` does not begin anew at each apply.
     let keeps_time =
         |stored: &&StoredSchedule| !stored.text.needs_zone() || stored.has_clocks_of(declared, now);
-    if let Some(next) = same.filter(keeps_time).and_then(|stored| stored.next_at) {
-        return (Some(next), Vec::new());
+    if let Some((stored, next)) = same.filter(keeps_time).and_then(|stored| Some((stored, stored.next_at?))) {
+        let due = stored.times().map(|times| times.due(next, now, declared.text.missed).0);
+        missed.retain(|time| due.as_ref().is_ok_and(|due| !due.contains(time)));
+        return (Some(next), missed);
     }
     let zone = time_zone(declared.zone.as_deref()).ok();
     let schedule = zone.and_then(|zone| Schedule::parse(&declared.text.schedule, zone).ok());

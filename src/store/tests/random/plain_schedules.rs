@@ -194,6 +194,12 @@ impl Plain {
                 let is_all = schedule.text.missed == Missed::All;
                 missed.retain(|time| !is_kept(time) || is_all && !newest(time));
                 dropped = missed;
+            } else if let Some(old) = &old {
+                let mut new = old.clone();
+                new.row.text.missed = schedule.text.missed;
+                let comes = new.missed(now);
+                dropped = old.missed(now);
+                dropped.retain(|time| !comes.contains(time));
             }
             let taken_from = Some(row.file).filter(|owner| owner != file);
             let is_new = schedule.chain.links().any(|link| link.own_schedule.is_some());
