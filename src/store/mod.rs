@@ -36,7 +36,7 @@ pub use read::overview::{JobCounts, Overview, QueueRow, RecentName};
 pub use read::page::{DayCounts, Death, ScheduledDays, UnfinishedJobs};
 pub use read::problem;
 pub use read::problem::FileChange;
-pub use read::stuck_groups::{StuckBehind, StuckRoot};
+pub use read::stuck_groups::StuckBehind;
 pub use restore::{EndedBefore, OldAttempts, Restored, RunAgain};
 pub use write::act::{Act, ActResult, Done, JobChange, Refusal};
 pub use write::apply::{Applied, AppliedKind, Change, Declarations};

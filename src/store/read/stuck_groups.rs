@@ -16,32 +16,20 @@ use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{one, value};
 use crate::store::write::job_files;
 use crate::store::write::same_work::later_success;
-use crate::store::write::stuck::{self, DependencyState, HAS_ENDED, IS_PENDING, edge_blocks};
-
-/// A job that is dead, cancelled or removed, and the jobs that are stuck behind it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StuckRoot {
-    pub id: i64,
-    /// None if the job was removed.
-    pub job: Option<DependencyState>,
-    /// The number of stuck jobs. [`StuckRoot::MAX_COUNT`] + 1 stands for any number above that.
-    pub count: u64,
-    /// The lowest ids of them, at most [`Attention::MAX_JOBS`].
-    pub jobs: Vec<i64>,
-}
-
-impl StuckRoot {
-    /// Counting stops here, so that it stays quick whatever waits.
-    pub const MAX_COUNT: usize = 10_000;
-}
+use crate::store::write::stuck::{self, HAS_ENDED, IS_PENDING, edge_blocks};
 
 /// The jobs that are stuck behind some dead or cancelled jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StuckBehind {
-    /// Counted as in [`StuckRoot::count`].
+    /// [`StuckBehind::MAX_COUNT`] + 1 stands for any number above that.
     pub count: usize,
     /// The names of the first [`Attention::MAX_JOBS`] of them, each once.
     pub names: Vec<String>,
+}
+
+impl StuckBehind {
+    /// Counting stops here, so that it stays quick whatever waits.
+    pub const MAX_COUNT: usize = 10_000;
 }
 
 /// At most this number of names has an entry, because nobody reads more.
@@ -59,20 +47,6 @@ const MAX_RETRIED: usize = 50;
 const SAMPLE: u32 = if cfg!(test) { 2 } else { 64 };
 
 impl Store {
-    /// All jobs with stuck jobs behind them, by id. A job that has expired counts as dead, even if nobody has recorded that
-    /// yet.
-    pub fn stuck(&self) -> Result<Vec<StuckRoot>> {
-        self.read(|tx| {
-            let mut found = Vec::new();
-            each_root(tx, |root| {
-                found.push(with_jobs(tx, root.id)?);
-                Ok(true)
-            })?;
-            found.reverse();
-            Ok(found)
-        })
-    }
-
     /// The jobs that are stuck behind these dead or cancelled jobs.
     pub fn held_back(&self, ids: &[i64]) -> Result<StuckBehind> {
         self.read(|tx| {
@@ -89,19 +63,9 @@ impl Store {
     }
 }
 
-/// The stuck jobs behind this one.
-fn with_jobs(tx: &Tx, id: i64) -> Result<StuckRoot> {
-    let job = stuck::state(tx, id)?;
-    let mut jobs = held_back(tx, &[id], job.is_none())?;
-    let count = jobs.len() as u64;
-    jobs.sort_unstable();
-    jobs.truncate(Attention::MAX_JOBS);
-    Ok(StuckRoot { id, job, count, jobs })
-}
-
 /// A job with stuck jobs behind it, while these are grouped.
-struct Root {
-    id: i64,
+pub struct Root {
+    pub id: i64,
     /// None if it was removed.
     name: Option<String>,
     /// The row of its job file.
@@ -113,7 +77,7 @@ struct Root {
 }
 
 /// Hands each job with stuck jobs behind it to `take`, the newest first, until that gives false.
-fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<()> {
+pub fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<()> {
     let sql = format!(
         "SELECT d.dependency_id, {HAS_ENDED} AS has_ended, j.name, j.job_file, j.resolved_at IS NOT NULL AS is_resolved,
                 j.state = 'cancelled' AS is_cancelled, {} AS succeeded_since
@@ -165,9 +129,9 @@ impl Root {
     }
 }
 
-/// The jobs that are stuck behind these: at most one more than [`StuckRoot::MAX_COUNT`].
-fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
-    stuck::behind(tx, roots, are_removed, StuckRoot::MAX_COUNT + 1)
+/// The jobs that are stuck behind these: at most one more than [`StuckBehind::MAX_COUNT`].
+pub fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
+    stuck::behind(tx, roots, are_removed, StuckBehind::MAX_COUNT + 1)
 }
 
 /// The entries about jobs that only a person can get going, by the name and job file of the jobs at the root of
@@ -215,7 +179,7 @@ fn found(tx: &Tx, roots: &[Root]) -> Result<Found> {
     let succeeded_since = roots.first().and_then(|root| root.succeeded_since);
     let all_ids: Vec<i64> = roots.iter().map(|root| root.id).collect();
     let mut jobs = held_back(tx, &all_ids, name.is_none())?;
-    let most = StuckRoot::MAX_COUNT;
+    let most = StuckBehind::MAX_COUNT;
     let count = Count { counted: jobs.len().min(most) as u64, is_more: jobs.len() > most };
     jobs.sort_unstable();
     jobs.truncate(Attention::MAX_JOBS);
@@ -256,7 +220,7 @@ fn concerns(tx: &Tx, filter: &Filter, root: &Root) -> Result<bool> {
         return Ok(true);
     }
     let mut ids = held_back(tx, &[root.id], root.name.is_none())?;
-    if ids.len() > StuckRoot::MAX_COUNT {
+    if ids.len() > StuckBehind::MAX_COUNT {
         // One of those that were not counted may be selected.
         return Ok(true);
     }

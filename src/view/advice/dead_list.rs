@@ -3,7 +3,7 @@
 use super::folders::FilesOfNames;
 use crate::model::{Attention, DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::place::runner;
-use crate::store::{DeadGroup, DeadRow, Filter, JobRow, StuckBehind, StuckRoot};
+use crate::store::{DeadGroup, DeadRow, Filter, JobRow, StuckBehind};
 use crate::text::{counted, option};
 
 /// A suggested command names at most this many ids.
@@ -90,7 +90,7 @@ pub fn held_back_text(held_back: &StuckBehind) -> Option<String> {
     let StuckBehind { count, names } = held_back;
     let jobs = match *count {
         0 => return None,
-        count if count > StuckRoot::MAX_COUNT => format!("more than {} jobs", StuckRoot::MAX_COUNT),
+        count if count > StuckBehind::MAX_COUNT => format!("more than {} jobs", StuckBehind::MAX_COUNT),
         count => counted(count, "job"),
     };
     let more = if *count > Attention::MAX_JOBS { ", …" } else { "" };
