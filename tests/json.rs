@@ -6,7 +6,8 @@ use crate::support::{Sandbox, Value, json};
 
 const JOB: &str = "id name label queue state phase dead_reason error_code priority attempts budget_used max_attempts retryable \
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
-    cancel_requested_at result worker_id after after_any waits_for scheduled_for resolved_at resolution replaced_by file history";
+    cancel_requested_at result worker_id after after_any waits_for scheduled_for resolved_at resolution replaced_by file \
+    command_line history";
 
 const ATTEMPT: &str = "job_id name number outcome error_code exit_code signal message started_at finished_at duration_ms cpu_ms max_rss_bytes \
     will_retry decision counted nominal_delay_ms delay_ms next_retry_at worker_id leaked stdout stderr \
@@ -55,8 +56,7 @@ fn the_fields_of_an_attempt() {
 }
 
 /// The fields of the overview.
-const FIELDS: &str =
-    "db counts queues workers dead_by_error_code next_run_at oldest_due_at time version host attention";
+const FIELDS: &str = "db counts queues workers dead_by_error_code next_run_at oldest_due_at time version host attention dead_by_code";
 
 #[test]
 fn the_fields_of_the_overview() {
@@ -123,6 +123,94 @@ fn a_job_has_its_phase_beside_its_state() {
     }
     let job = sandbox.run("cancel 1 --json").ok().json();
     assert_eq!((&job["state"], &job["phase"]), (&json!("cancelled"), &json!("cancelled")));
+}
+
+#[test]
+fn the_command_is_always_one_string_too() {
+    let sandbox = Sandbox::new("[jobs.file]\ncommand = ['printf', 'a b', '$x']\nlauncher = ['nice']\n");
+    sandbox.add("--name words -- printf %s\\n it's");
+    sandbox.add_line("", "echo one");
+    sandbox.add("file -- more");
+    sandbox.call("enqueue").arg("-c").arg("  echo one\n\techo 'two'\n").run().ok();
+    let line = |job: u64| sandbox.job(job)["command_line"].clone();
+    assert_eq!([line(1), line(2)], [json!(r"printf '%s\n' 'it'\''s'"), json!("echo one")]);
+    assert_eq!([line(3), line(4)], [json!("printf 'a b' '$x'"), json!("  echo one\n\techo 'two'\n")]);
+    assert_eq!(sandbox.job(3)["command"], json!(["printf", "a b", "$x"]));
+}
+
+/// The blocks of this language in the JSON section of the reference, line by line.
+fn lines_of_the_reference(language: &str) -> Vec<String> {
+    let page = include_str!("../docs/reference.md");
+    let section =
+        page.split("\n## JSON\n").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("a section");
+    let fence = format!("```{language}\n");
+    let blocks = section.split(&fence).skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.flat_map(str::lines).map(str::to_owned).collect()
+}
+
+/// Prints the rows that a line of the reference reads: a relation of `DuckDB`, or a frame of polars or pandas.
+const PRINT_ROWS: &str = r#"
+if hasattr(read, "fetchall"):
+    rows = [dict(zip(read.columns, row)) for row in read.fetchall()]
+else:
+    rows = read.to_dicts() if hasattr(read, "to_dicts") else read.to_dict("records")
+for row in rows:
+    print(json.dumps([row[key] for key in ["id", "name", "label", "state", "command_line"]]))
+"#;
+
+#[test]
+fn other_programs_read_the_list_of_jobs_as_the_reference_says() {
+    let sandbox = Sandbox::empty();
+    for line in
+        ["--label 007 -- true", "--label 2026-11-27 --name 1e3 -- printf %s\\n a", "--label NaN -c true"]
+    {
+        sandbox.add(line);
+    }
+    for line in ["echo \"\\d+\"\n\techo 'two'", "[\"a\"]", "{}", "12", "null", "2026-11-27T00:00:00Z"] {
+        sandbox.add_line("--label null", line);
+    }
+    let mut shell = lines_of_the_reference("sh").into_iter();
+    let sh = |line: &str| sandbox.program("sh").with_runner_on_path().arg("-c").arg(line).run();
+    sh(&shell.next().expect("a line that writes the list")).ok();
+    let text = sandbox.read("jobs.json");
+    let jobs = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let row = |job: Value| json!([job["id"], job["name"], job["label"], job["state"], job["command_line"]]);
+    let expected: Vec<Value> = jobs.map(row).collect();
+    assert_eq!(expected.len(), 9);
+    let mut tried = 0;
+    for line in shell {
+        if !sh("command -v jq").ended_well() {
+            println!("skipped: there is no jq");
+            continue;
+        }
+        assert_eq!(sh(&line).ok().json_lines(), expected, "{line}");
+        tried += 1;
+    }
+    for line in lines_of_the_reference("python") {
+        let module = line.split('.').next().unwrap_or_default();
+        let python = |code: &str| sandbox.program("python3").arg("-c").arg(code).run();
+        if !python(&format!("import {module}")).ended_well() {
+            println!("skipped: python3 has no {module}");
+            continue;
+        }
+        let found = python(&format!("import json, {module}\nread = {line}\n{PRINT_ROWS}")).ok();
+        assert_eq!(found.json_lines(), expected, "{line}");
+        tried += 1;
+    }
+    println!("{tried} of 4 programs were tried");
+}
+
+#[test]
+fn the_overview_counts_dead_letters_by_code_in_a_list() {
+    let sandbox = Sandbox::empty();
+    for status in [4, 3, 4] {
+        sandbox.finish_line("", &format!("exit {status}"));
+    }
+    let overview = sandbox.run("inspect --json").ok().json();
+    let list = json!([{"error_code": "EXIT_3", "jobs": 1}, {"error_code": "EXIT_4", "jobs": 2}]);
+    assert_eq!(overview["dead_by_code"], list);
+    assert_eq!(overview["dead_by_error_code"], json!({"EXIT_3": 1, "EXIT_4": 2}));
+    assert_eq!(Sandbox::empty().run("inspect --json").ok().json()["dead_by_code"], json!([]));
 }
 
 #[test]

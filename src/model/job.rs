@@ -22,6 +22,16 @@ pub enum Command {
 }
 
 impl Command {
+    /// As a person would type it in a shell, without the arguments of a job.
+    pub fn typed(&self) -> String {
+        match self {
+            Self::Shell(line) => line.to_text(),
+            Self::Argv(words) => {
+                words.iter().map(|word| shell_word(&word.to_text())).collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+
     /// Whether arguments can have an effect. A line for the shell has to mention them: `$1`, `"$@"`, `${2:-x}`, `getopts`.
     pub fn uses_arguments(&self) -> bool {
         let Self::Shell(line) = self else { return true };

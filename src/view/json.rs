@@ -56,6 +56,7 @@ pub fn job_json(job: &JobRow) -> Value {
         "resolution": job.resolution,
         "replaced_by": job.replaced_by,
         "file": job.file,
+        "command_line": definition.command.typed(),
         "history": null,
     })
 }
@@ -183,6 +184,7 @@ pub fn overview_json(
     Snapshot { overview, workers, attention, .. }: &Snapshot,
     now: Timestamp,
 ) -> Value {
+    let by_code = overview.dead_by_error_code.iter();
     json!({
         "db": file.path().display().to_string(),
         "counts": overview.counts,
@@ -195,6 +197,8 @@ pub fn overview_json(
         "version": env!("CARGO_PKG_VERSION"),
         "host": rustix::system::uname().nodename().to_string_lossy(),
         "attention": attention,
+        // Also as a list, because tools that make columns of keys get other columns each day.
+        "dead_by_code": by_code.map(|(code, jobs)| json!({ "error_code": code, "jobs": jobs })).collect::<Value>(),
     })
 }
 

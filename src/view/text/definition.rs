@@ -6,10 +6,7 @@ use crate::view::terminal::Output;
 
 /// A command with its arguments, as a person would type it.
 pub fn command_line(command: &Command, args: &[Bytes]) -> String {
-    let mut typed = match command {
-        Command::Shell(line) => vec![line.to_text()],
-        Command::Argv(words) => words.iter().map(quoted).collect(),
-    };
+    let mut typed = vec![command.typed()];
     typed.extend(args.iter().map(quoted));
     typed.join(" ")
 }
