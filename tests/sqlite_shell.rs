@@ -63,3 +63,26 @@ fn times_are_milliseconds_since_the_epoch() {
     let at = sandbox.sql().number("SELECT enqueued_at FROM jobs WHERE id = 1");
     assert!((1_700_000_000_000..10_000_000_000_000).contains(&at), "{at}");
 }
+
+/// As the reference says of tools that take no other text.
+#[test]
+fn the_views_are_text_but_for_what_a_job_wrote() {
+    let sandbox = Sandbox::empty();
+    let raw =
+        r"printf '\377' | tee /dev/stderr; printf 'message=\377\nresult=\376\n' >> $RUNNER_REPORT; exit 3";
+    sandbox.finish_line("", raw);
+    let sql = sandbox.sql();
+    for (view, raw) in [("dead_letters", &["stderr"][..]), ("attempt_history", &["stdout", "stderr"])] {
+        let columns = sql.all(&format!("SELECT name FROM pragma_table_info('{view}')"), |row| row.get(0));
+        let columns: Vec<String> = columns;
+        let (raw, text): (Vec<_>, Vec<_>) = columns.iter().partition(|column| raw.contains(&column.as_str()));
+        for column in text {
+            let query = format!("SELECT CAST({column} AS TEXT) FROM {view}");
+            assert_eq!(sql.all(&query, |row| row.get::<_, Option<String>>(0)).len(), 1, "{column}");
+        }
+        for column in raw {
+            let query = format!("SELECT CAST({column} AS BLOB) FROM {view}");
+            assert_eq!(sql.all(&query, |row| row.get::<_, Vec<u8>>(0)), [b"\xff"], "{column}");
+        }
+    }
+}
