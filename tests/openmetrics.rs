@@ -1,4 +1,4 @@
-//! `inspect --openmetrics`: the numbers, and what Prometheus says of them.
+//! `inspect --prometheus`: the numbers, and what Prometheus says of them.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn promtool(sandbox: &Sandbox, words: &str, input: &str) -> Option<Finished> {
 
 #[track_caller]
 fn metrics(sandbox: &Sandbox) -> String {
-    let text = sandbox.run("inspect --openmetrics").ok().quietly().stdout;
+    let text = sandbox.run("inspect --prometheus").ok().quietly().stdout;
     assert!(text.ends_with("# EOF\n"), "{text}");
     if let Some(said) = promtool(sandbox, "check metrics", &text) {
         assert_eq!((said.status(), said.stdout.as_str(), said.stderr.as_str()), (Some(0), "", ""), "{text}");
@@ -184,8 +184,26 @@ fn without_a_database_it_is_not_up() {
     let version = format!("runner_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
     assert_eq!(value(&text, &version).to_string(), "1");
     assert_eq!(text.lines().count(), 7, "{text}");
-    sandbox.run("inspect --openmetrics --since 1h").exits(2);
-    sandbox.run("inspect --openmetrics --json").exits(2);
+    sandbox.run("inspect --prometheus --since 1h").exits(2);
+    sandbox.run("inspect --prometheus --json").exits(2);
+}
+
+#[test]
+fn the_older_name_does_the_same() {
+    let sandbox = many_kinds();
+    let samples = |option: &str| {
+        let text = sandbox.run(&format!("inspect {option}")).ok().stdout;
+        // Ages and run times go on between two calls.
+        text.lines()
+            .filter_map(|line| line.rsplit_once(' '))
+            .map(|(name, _)| name.to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(samples("--openmetrics"), samples("--prometheus"));
+    sandbox.run("inspect --openmetrics jobs").exits(2);
+    sandbox.run("inspect --openmetrics --watch").exits(2);
+    let help = sandbox.run("inspect --help").ok().stdout;
+    assert!(help.contains("--prometheus") && help.contains("[alias: --openmetrics]"), "{help}");
 }
 
 #[test]
@@ -194,7 +212,7 @@ fn hostile_text_stays_in_its_label() {
     let hostile = "a\"} 1\nrunner_workers_alive 99\n\\\u{1b}[2J\t\u{202e}#";
     let call = |line: &str| sandbox.call(line).env("RUNNER_DB", sandbox.path(hostile)).run();
     call("enqueue -- true").ok();
-    let text = call("inspect --openmetrics").ok().stdout;
+    let text = call("inspect --prometheus").ok().stdout;
     let label = r#"a\"} 1\\nrunner_workers_alive 99\\n\\\\e[2J\\t\\u{202e}#""#;
     assert!(text.matches(label).count() >= 3, "{text}");
     assert!(!text.lines().any(|line| line.starts_with("runner_workers_alive 99")), "{text}");

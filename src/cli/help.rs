@@ -194,7 +194,7 @@ Examples:
   runner inspect stats --since 1d --sort p95
   runner inspect schedules --next 24h   what runs tomorrow
   runner inspect --html > night.html   a page for a browser
-  runner inspect --openmetrics         for Prometheus";
+  runner inspect --prometheus         for Prometheus";
 
 pub const WAIT: &str = "\
 Examples:

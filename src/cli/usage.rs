@@ -68,7 +68,7 @@ fn tip_for_verb(typed: &str) -> Option<String> {
         "follow" => format!("`{}` follows the output of a job", runner("logs", "-f NAME")),
         "watch" | "monitor" => format!("`{}` shows what changes", runner("inspect", "--watch")),
         "report" | "html" => format!("`{}` writes a page", runner("inspect", "--html")),
-        "metrics" => format!("`{}` prints numbers for Prometheus", runner("inspect", "--openmetrics")),
+        "metrics" => format!("`{}` prints numbers for Prometheus", runner("inspect", "--prometheus")),
         "batch" => format!("`{}` takes many jobs", runner("enqueue", "--batch FILE")),
         "down" | "quit" => "Ctrl-C or SIGTERM stops a worker".to_owned(),
         "upgrade" | "migrate" => "the first command of a new version brings the database up to it".to_owned(),

@@ -1,4 +1,4 @@
-//! `--openmetrics`: numbers for monitoring, in the text format of Prometheus.
+//! `--prometheus`: numbers for monitoring, in the text format of Prometheus.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Display;

@@ -56,11 +56,11 @@ pub struct InspectArgs {
     /// Print an HTML page about the last 24 h, or since --since
     #[arg(long, conflicts_with_all = ["what", "json"])]
     pub html: bool,
-    /// Print metrics for Prometheus
-    #[arg(long, conflicts_with_all = ["what", "json", "html"])]
-    pub openmetrics: bool,
+    /// Print metrics in the text format of Prometheus
+    #[arg(long, visible_alias = "openmetrics", conflicts_with_all = ["what", "json", "html"])]
+    pub prometheus: bool,
     /// Redraw the screen as it changes, until q or Ctrl-C
-    #[arg(long, conflicts_with_all = ["json", "fail_if_any", "html", "openmetrics"])]
+    #[arg(long, conflicts_with_all = ["json", "fail_if_any", "html", "prometheus"])]
     pub watch: bool,
 }
 

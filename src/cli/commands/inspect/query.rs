@@ -37,7 +37,7 @@ pub(super) enum Subject {
     Stats,
     /// `--html`
     Page,
-    /// `--openmetrics`
+    /// `--prometheus`
     Metrics,
 }
 
@@ -93,7 +93,7 @@ impl Subject {
     pub(super) fn parse(args: &InspectArgs) -> Self {
         match args.what.as_deref() {
             None if args.html => Self::Page,
-            None if args.openmetrics => Self::Metrics,
+            None if args.prometheus => Self::Metrics,
             None => Self::Overview,
             Some(what) => LISTS.iter().find(|(word, _)| *word == what).map_or(Self::One, |(_, list)| *list),
         }
