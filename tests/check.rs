@@ -68,6 +68,131 @@ fn what_is_missing_on_this_machine_is_told_and_fails_nothing() {
 }
 
 #[test]
+fn what_no_shell_expands_is_told() {
+    let sandbox = Sandbox::new(
+        r#"
+        [defaults]
+        env = { BIN = "~/bin" }
+        [jobs.plain]
+        command = ["echo", "costs 5$", "$1", "a~/", "~"]
+        env = { A = "a~/b", B = "$(x) $$" }
+        [jobs.array]
+        command = ["cp", "-r", "~/a", "x/${NAME}/y", "$_Z1"]
+        launcher = ["nice", "-n", "$N"]
+        cwd = "x$"
+        env = { PASSWORD = "secret$word" }
+        [jobs.script]
+        command = ["bash", "run.sh", "-c", "$HOME"]
+        [jobs.shell]
+        command = ["/bin/bash", "-o", "pipefail", "-ec", "echo $HOME", "$0", "~/x"]
+        [jobs.inner]
+        command = ["env", "-i", "sh", "-c", "echo $HOME"]
+        [jobs.line]
+        command = "ls ~/ $HOME"
+        [jobs.far]
+        command = ["ls", "$HOME"]
+        launcher = ["ssh", "nas"]
+        [jobs.near]
+        command = ["ssh", "nas", "ls $HOME"]
+        "#,
+    );
+    let all = told(&sandbox, "check");
+    let notes: Vec<&str> = all.lines().filter(|line| !line.contains("cannot start here")).collect();
+    insta::assert_snapshot!(notes.join("\n"), @r#"
+    runner: [defaults]: the value of BIN in `env` has a `~/`, which is taken as it stands: write it out, here or in an `env_file`, or let `sh -c` set it
+    runner: array: "~/a" (and 2 more) in `command` is taken as it stands, because no shell reads an array: write it out, or use ["sh", "-c", "…"]
+    runner: array: "$N" in `launcher` is taken as it stands, because no shell reads an array: write it out, or use ["sh", "-c", "…"]
+    runner: array: the value of PASSWORD in `env` has a `$NAME`, which is taken as it stands: write it out, here or in an `env_file`, or let `sh -c` set it
+    runner: array: "x$" in `cwd` is taken as it stands; `~/` is the home folder, and `sh -c` can go elsewhere
+    runner: script: "$HOME" in `command` is taken as it stands, because no shell reads an array: write it out, or use ["sh", "-c", "…"]
+    "#);
+    assert!(!all.contains("$word"), "a value may be a secret: {all}");
+    assert_eq!(told(&sandbox, "check plain").lines().count(), 1);
+}
+
+#[test]
+fn pipes_that_hide_a_failure_are_told() {
+    let sandbox = Sandbox::new(
+        r#"
+        [jobs.nobody-asked]
+        command = "a | b"
+        [jobs.once]
+        command = "a | b"
+        max_attempts = 1
+        [jobs.scheduled]
+        command = "a | b"
+        schedule = "@daily"
+        [jobs.attempts]
+        command = "a | b"
+        max_attempts = 2
+        [jobs.delays]
+        command = "a | b"
+        backoff = "1m"
+        [jobs.codes]
+        command = "a | b"
+        never_retry_for = ["EXIT_2"]
+        [jobs.safe]
+        command = "set -o pipefail; a | b"
+        schedule = "@daily"
+        [jobs.no-pipe]
+        command = "grep 'a|b' c || d"
+        schedule = "@daily"
+        [jobs.bash]
+        command = ["bash", "-c", "a | b"]
+        schedule = "@daily"
+        "#,
+    );
+    let all = told(&sandbox, "check");
+    let of_pipes = all.lines().filter(|line| line.contains(" pipe "));
+    let names: Vec<_> = of_pipes.filter_map(|line| line.split(": ").nth(1)).collect();
+    assert_eq!(names, ["scheduled", "attempts", "delays", "codes"]);
+    sandbox.write("jobs.toml", "[defaults]\nmax_attempts = 5\n[jobs.a]\ncommand = 'a | b'\n");
+    sandbox.run("check").ok().says("a: the exit status of a pipe");
+}
+
+#[test]
+fn what_readers_of_older_toml_refuse_is_told_with_its_place() {
+    let sandbox = Sandbox::empty();
+    sandbox.write(
+        "jobs.toml",
+        "\u{feff}[jobs.a]\r\ncommand = \"echo \\x41 \\e\"\r\nenv = {\r\n  A = '1',\r\n}\r\n",
+    );
+    insta::assert_snapshot!(told(&sandbox, "check"), @r#"
+    runner: DIR/jobs.toml:1:1: only TOML 1.1 allows a byte order mark; editors and other programs refuse the file
+    runner: DIR/jobs.toml:2:17: only TOML 1.1 allows `\x` in a string; editors and other programs refuse the file
+    runner: DIR/jobs.toml:2:22: only TOML 1.1 allows `\e` in a string; editors and other programs refuse the file
+    runner: DIR/jobs.toml:3:8: only TOML 1.1 allows a line break in an inline table (and 1 more place); editors and other programs refuse the file
+    runner: DIR/jobs.toml:4:10: only TOML 1.1 allows a comma after the last entry of an inline table; editors and other programs refuse the file
+    "#);
+    sandbox.run("check -q").ok().quietly();
+}
+
+#[test]
+fn a_line_of_a_file_from_windows_ends_in_a_line_feed() {
+    let sandbox = Sandbox::empty();
+    let job = [
+        "[jobs.a]",
+        "command = '''",
+        "od -c",
+        "echo \"$A\" | od -c'''",
+        "stdin = \"\"\"1",
+        "2\\",
+        " 3\\r\"\"\"",
+        "env = { A = '''x",
+        "y''' }",
+        "",
+    ];
+    sandbox.write("jobs.toml", job.join("\r\n"));
+    let printed = sandbox.run("run a").ok().shows(r"1  \n   2   3  \r").stdout;
+    assert!(printed.contains(r"x  \n   y  \n"), "{printed}");
+    sandbox.write("jobs.toml", "[jobs.a]\r\ncommand = 'x'\r\nbad = 1\r\n");
+    let mistake = sandbox.run("check --json").exits(65).stderr;
+    assert!(mistake.contains(r#""line":3,"column":1"#), "{mistake}");
+    sandbox.write("jobs.toml", "[jobs.a]\ncommand = '''a\r\r\nb'''\n");
+    sandbox.run("check").exits(65).says("this is not TOML");
+}
+
+#[test]
 fn a_file_that_was_never_applied_has_not_changed_since() {
     let sandbox = Sandbox::new(
         "[queues.net]\nmax_running = 4\n[jobs.a]\ncommand = 'true'\nqueue = 'net'\nschedule = '0 2 * * *'\n",

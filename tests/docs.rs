@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
+use runner::jobfile::JobFile;
 
 use crate::support::{Sandbox, redacted};
 
@@ -154,6 +155,40 @@ fn every_job_file_is_valid() {
         for (_, _, file) in blocks(&text).into_iter().filter(|(_, language, _)| *language == "toml") {
             let ran = Sandbox::new(file).run("check");
             assert!(ran.ended_well(), "{}: {ran}", path.display());
+        }
+    }
+}
+
+/// What `check` notes on any machine.
+#[test]
+fn no_example_has_a_trap() {
+    let mut files: Vec<(String, String)> = Vec::new();
+    for (path, text) in pages() {
+        let of_page = blocks(&text).into_iter().filter(|(_, language, _)| *language == "toml");
+        files.extend(of_page.map(|(_, _, file)| (path.display().to_string(), file.to_owned())));
+    }
+    let folder = fs::read_dir(root().join("examples")).expect("a folder");
+    let paths = folder.map(|entry| entry.expect("a file").path()).chain([root().join("jobs.example.toml")]);
+    for path in paths.filter(|path| path.extension().is_some_and(|end| end == "toml")) {
+        files.push((path.display().to_string(), fs::read_to_string(&path).expect("text")));
+    }
+    assert!(files.len() > 10, "only {} job files were found", files.len());
+    for (path, text) in files {
+        let read = JobFile::parse(&root().join("jobs.toml"), &text);
+        let file = read.unwrap_or_else(|why| panic!("{path}: {why}"));
+        assert_eq!((file.traps(None), file.newer_toml), (Vec::new(), Vec::new()), "{path}");
+    }
+}
+
+/// cron ends a command at a `%` without a backslash.
+#[test]
+fn no_line_for_cron_is_cut_at_a_percent_sign() {
+    for (path, text) in pages() {
+        let crontabs = blocks(&text).into_iter().filter(|(_, language, _)| *language == "crontab");
+        let lines = crontabs.flat_map(|(_, _, block)| block.lines()).filter(|line| line.contains("runner"));
+        let prose = text.split("\n\n").filter(|text| text.contains("cron line"));
+        for text in lines.chain(prose) {
+            assert!(!text.replace("\\%", "").contains('%'), "{}: {text}", path.display());
         }
     }
 }

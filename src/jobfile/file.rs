@@ -13,6 +13,7 @@ use super::diagnostics::{InvalidFile, JobFileError, MAX_FILE_BYTES, Mistakes, Sp
 use super::job_table::{Declared, Job, check_timezone};
 use super::keys::Section;
 use super::layer::PlacedLayer;
+use super::newer_toml::{NewerToml, newer_toml};
 use super::read::{Entry, Value, entries};
 use super::unknown::unknown;
 use crate::model::{Chain, JobLayer, Limits, Link, Rate, check_name};
@@ -32,6 +33,8 @@ pub struct JobFile {
     pub queues: BTreeMap<String, Limits>,
     /// The values of `[defaults]`, which those of each job come over.
     pub defaults: JobLayer,
+    /// What readers of TOML 1.0 refuse.
+    pub newer_toml: Vec<NewerToml>,
 }
 
 impl JobFile {
@@ -49,6 +52,9 @@ impl JobFile {
     /// file.
     pub fn parse(path: &Path, text: &str) -> Result<Self, InvalidFile> {
         let mut mistakes = Mistakes::default();
+        // A carriage return before a line feed is part of no string, as for most other readers. Any other one is a mistake.
+        let unix = text.replace("\r\n", "\n");
+        let text = if unix.contains('\r') { text } else { &unix };
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut tables = Tables::default();
         if errors.is_empty() {
@@ -60,7 +66,8 @@ impl JobFile {
             let name = |(at, job): (usize, &Declared)| (job.definition.name.clone(), at);
             let Tables { jobs, queues, defaults } = tables;
             let index = jobs.iter().enumerate().map(name).collect();
-            Ok(Self { index, path: path.to_owned(), jobs, queues, defaults })
+            let newer_toml = newer_toml(text);
+            Ok(Self { index, path: path.to_owned(), jobs, queues, defaults, newer_toml })
         } else {
             Err(InvalidFile::new(path, text, mistakes))
         }

@@ -6,6 +6,9 @@
 //! `checks` looks for values that contradict each other. All of them take typed values from `read`, ask `unknown` about
 //! unknown keys (`keys` knows ours, `hints` those of other programs), and record mistakes in `diagnostics`.
 //!
+//! What is no mistake, but not what its author may think, `check` notes: `newer_toml` finds what other readers refuse, and `traps`
+//! what only a shell would expand, and pipes, with `pipes`.
+//!
 //! A new key of a job needs
 //!
 //! * a row of the table in `model/keys.rs`: from there it may stand in the file, and has its place in every layer;
@@ -35,16 +38,20 @@ mod job_table;
 mod keys;
 mod layer;
 mod locate;
+mod newer_toml;
+mod pipes;
 mod read;
 mod retry;
 #[cfg(test)]
 mod tests;
+mod traps;
 mod unknown;
 
 pub use self::diagnostics::{InvalidFile, JobFileError, PlacedMistake};
 pub use self::file::JobFile;
 pub use self::job_table::Declared;
 pub use self::locate::{FILE_NAME, check_found, locate};
+pub use self::newer_toml::NewerToml;
 
 /// The small job file that `runner init` writes.
 pub const STARTER: &str = include_str!("starter.toml");

@@ -14,7 +14,7 @@ use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::scheduled_runs::{self, dependencies_text};
 use crate::clock;
-use crate::jobfile::{Declared, JobFile, JobFileError};
+use crate::jobfile::{Declared, JobFile, JobFileError, NewerToml};
 use crate::model::{
     Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy, check_name,
 };
@@ -145,7 +145,28 @@ fn check_jobs(global: &Global, checked: &Checked, out: &mut Output) -> Result<Ex
     apply::note_unreached(file, only.as_deref(), out);
     scheduled_runs::note_unlimited_ages(file, only.as_deref(), out);
     apply::note_obstacles(checked.jobs().map(|job| &job.definition), out);
+    note_traps(checked, out);
     Ok(ExitStatus::SUCCESS)
+}
+
+/// Notes what other readers refuse, and what runner does not take as its author may think.
+fn note_traps(Checked { file, only }: &Checked, out: &Output) {
+    if out.quiet {
+        return;
+    }
+    let path = locate::display(&file.path);
+    for NewerToml { what, line, column, count } in &file.newer_toml {
+        let more = match count - 1 {
+            0 => String::new(),
+            more => format!(" (and {})", counted(more, "more place")),
+        };
+        warn(&format!(
+            "{path}:{line}:{column}: only TOML 1.1 allows {what}{more}; editors and other programs refuse the file"
+        ));
+    }
+    for trap in file.traps(only.as_deref()) {
+        warn(&trap);
+    }
 }
 
 /// The schedules of the file, and what was applied from it.
