@@ -87,6 +87,8 @@ fn what_no_shell_expands_is_told() {
         command = ["/bin/bash", "-o", "pipefail", "-ec", "echo $HOME", "$0", "~/x"]
         [jobs.inner]
         command = ["env", "-i", "sh", "-c", "echo $HOME"]
+        [jobs.other-user]
+        command = ["su", "-", "bob", "-c", "echo $HOME"]
         [jobs.line]
         command = "ls ~/ $HOME"
         [jobs.far]

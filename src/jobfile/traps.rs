@@ -6,6 +6,9 @@ use super::pipes::has_pipe;
 use crate::model::{Bytes, Command, JobLayer};
 use crate::text::{append, safe_line};
 
+/// Programs that give the word after `-c` to a shell, whatever stands before it.
+const CALL_A_SHELL: [&str; 4] = ["su", "runuser", "flock", "script"];
+
 /// Programs that read the words after `-c` themselves.
 const SHELLS: [&str; 9] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "busybox"];
 
@@ -102,13 +105,14 @@ fn for_another(words: &[String]) -> Option<usize> {
     words.iter().enumerate().find_map(|(at, word)| reader(word, &words[at + 1..], at))
 }
 
-/// The same if the program at this place is `ssh`, or a shell with `-c`.
+/// The same if the program at this place is `ssh`, or a shell with `-c`, or calls one.
 fn reader(program: &str, after: &[String], at: usize) -> Option<usize> {
     let name = program.rsplit('/').next().unwrap_or_default();
     if name == "ssh" {
         return Some(at + 1);
     }
-    if !SHELLS.contains(&name) {
+    let calls_one = CALL_A_SHELL.contains(&name);
+    if !calls_one && !SHELLS.contains(&name) {
         return None;
     }
     let mut is_value = name == "busybox";
@@ -117,7 +121,7 @@ fn reader(program: &str, after: &[String], at: usize) -> Option<usize> {
         if word.starts_with('-') && !word.starts_with("--") && word.contains('c') {
             return Some(at + 1 + index + 1);
         }
-        if !is_option && !is_value {
+        if !is_option && !is_value && !calls_one {
             return None;
         }
         is_value = is_option && word.ends_with(['o', 'O']);
