@@ -271,7 +271,7 @@ retryable = false
 fn check_shows_every_key() {
     let sandbox = Sandbox::new("");
     let schema: Value = serde_json::from_str(&sandbox.run("schema").ok().stdout).unwrap();
-    let keys = schema["$defs"]["job"]["properties"].as_object().expect("keys").keys();
+    let keys = schema["definitions"]["job"]["properties"].as_object().expect("keys").keys();
     let job = |name: &str, lines: &str| {
         let command = if name == "command" { "" } else { "command = 'true'\n" };
         let is_of_schedule =
@@ -281,7 +281,7 @@ fn check_shows_every_key() {
     };
     let mut file = ["alert", "extract", "load", "plain", "scheduled"].map(|name| job(name, "").1).concat();
     for key in keys.clone() {
-        let example = schema["$defs"][key]["examples"][0].to_string().replace("\":", "\" = ");
+        let example = schema["definitions"][key]["examples"][0].to_string().replace("\":", "\" = ");
         file += &job(key, &format!("{key} = {example}")).1;
     }
     sandbox.write("jobs.toml", file);

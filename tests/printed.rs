@@ -169,19 +169,23 @@ fn the_schema_is_the_file_beside_the_example() {
     let printed = sandbox.run("schema").ok().quietly();
     assert_eq!(printed.stdout, include_str!("../jobs.schema.json"));
     let schema: Value = serde_json::from_str(&printed.stdout).expect("JSON");
-    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
 }
 
 #[test]
-fn init_says_how_to_get_the_schema_that_its_file_names() {
+fn init_names_no_schema_that_is_not_there() {
     let sandbox = Sandbox::empty();
     sandbox.write("folder/file", "");
-    let said = sandbox.run("init --file folder/x.toml").ok().stdout;
+    let said =
+        sandbox.run("init --file folder/x.toml").ok().shows("and #:schema ./jobs.schema.json as").stdout;
     let line = said.lines().find_map(|line| line.split_once(": runner schema > ")).expect("a line").1;
     assert_eq!(line, "folder/jobs.schema.json");
-    let first = sandbox.read("folder/x.toml").lines().next().map(str::to_owned);
-    assert_eq!(first.as_deref(), Some("#:schema ./jobs.schema.json"));
+    assert!(!sandbox.read("folder/x.toml").contains("#:schema"));
     sandbox.run("check folder/x.toml").ok();
+    sandbox.write("folder/jobs.schema.json", sandbox.run("schema").ok().stdout);
+    let said = sandbox.run("init --file folder/y.toml").ok().stdout;
+    assert!(!said.contains("schema"), "{said}");
+    assert!(sandbox.read("folder/y.toml").starts_with("#:schema ./jobs.schema.json\n# Jobs for runner."));
     sandbox.run("init -q --file y.toml").ok().prints("");
 }
 

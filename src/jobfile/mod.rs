@@ -56,5 +56,6 @@ pub use self::newer_toml::NewerToml;
 /// The small job file that `runner init` writes.
 pub const STARTER: &str = include_str!("starter.toml");
 
-/// The JSON Schema of job files, for editors. It checks the form of each value, not contradictions between keys.
+/// The JSON Schema of job files, for editors. It checks the form of each value, and few contradictions between
+/// keys.
 pub const SCHEMA: &str = include_str!("../../jobs.schema.json");

@@ -15,14 +15,15 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::{accounts, locate};
 use crate::crontab::{CrontabContext, LeftLine, TakenOver, take_over};
 use crate::jobfile::{FILE_NAME, STARTER};
-use crate::model::Bytes;
 use crate::place::{Place, runner};
 use crate::text::{counted, shell_word};
 use crate::view::terminal::{Output, warn};
-use crate::view::text::definition::quoted;
 
-/// The schema file that the first line of the starter refers to.
+/// What `schema` prints, in the folder of a job file.
 const SCHEMA_NAME: &str = "jobs.schema.json";
+
+/// The first line of a job file, by which an editor finds the schema.
+const SCHEMA_LINE: &str = "#:schema ./jobs.schema.json";
 
 /// Where cron keeps the crontabs of users, under their names.
 const SPOOLS: [&str; 2] = ["/var/spool/cron/crontabs", "/var/spool/cron"];
@@ -35,15 +36,22 @@ pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitSta
     };
     let shown = locate::display(&path);
     let Some(file) = &args.from_crontab else {
-        create(&path, STARTER, 0o644)?;
+        let schema = path.with_file_name(SCHEMA_NAME);
+        // Programs that check job files fail where the file that this line names is not there.
+        let has_schema = schema.is_file();
+        let starter = if has_schema { format!("{SCHEMA_LINE}\n{STARTER}") } else { STARTER.to_owned() };
+        create(&path, &starter, 0o644)?;
         if out.json {
             out.done(&json!({ "file": shown }), "");
         } else if !out.quiet {
             out.line(format!("wrote {shown}"));
             let there = locate::place_of(&path);
             out.line(format!("next: {}, then {}", there.runner("check", ""), there.runner("run", "flaky")));
-            let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
-            out.line(format!("for an editor that completes its keys: runner schema > {schema}"));
+            if !has_schema {
+                let schema = shell_word(&locate::display(&schema));
+                out.line(format!("for an editor that completes its keys: runner schema > {schema}"));
+                out.line(format!("  and {SCHEMA_LINE} as the first line of {shown}"));
+            }
         }
         return Ok(ExitStatus::SUCCESS);
     };

@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 /// Keywords that say something to people.
-const ANNOTATIONS: [&str; 6] = ["$schema", "$defs", "title", "description", "default", "examples"];
+const ANNOTATIONS: [&str; 6] = ["$schema", "definitions", "title", "description", "default", "examples"];
 
 /// A schema, and the whole that its references are looked up in.
 #[derive(Clone, Copy)]
@@ -54,6 +54,7 @@ impl<'s> Schema<'s> {
             }),
             "minimum" => value.as_f64().is_none_or(|value| value >= rule.as_f64().expect("a number")),
             "maximum" => value.as_f64().is_none_or(|value| value <= rule.as_f64().expect("a number")),
+            "maxLength" => value.as_str().is_none_or(|text| text.chars().count() as u64 <= number(rule)),
             "items" => {
                 value.as_array().is_none_or(|items| items.iter().all(|item| self.at(rule).takes(item)))
             }
@@ -61,6 +62,14 @@ impl<'s> Schema<'s> {
             "uniqueItems" => value
                 .as_array()
                 .is_none_or(|items| items.iter().enumerate().all(|(at, item)| !items[..at].contains(item))),
+            "maxProperties" => value.as_object().is_none_or(|object| object.len() as u64 <= number(rule)),
+            "dependencies" => value.as_object().is_none_or(|object| {
+                let needed = |(key, needs): (&String, &'s Value)| {
+                    let is_there = |key: &Value| object.contains_key(key.as_str().expect("a key"));
+                    !object.contains_key(key) || list(needs).iter().all(is_there)
+                };
+                rule.as_object().expect("keys").iter().all(needed)
+            }),
             "minProperties" => value.as_object().is_none_or(|object| object.len() as u64 >= number(rule)),
             "required" => value.as_object().is_none_or(|object| {
                 list(rule).iter().all(|key| object.contains_key(key.as_str().expect("a key")))
