@@ -266,7 +266,11 @@ const VALUES: [(&str, &str); 27] = [
     ),
     (
         "schedule",
-        "'0 2 * * *' | '*/5 9-17 * * mon-fri' | '@weekly' | 'every 15m' | '@reboot' | '@boot' | '* * *' | '' | 1 | '* * * * ?' | 'every 1s' | 'every 0s' | 'every x' | 'every' | 'every  2m' | ' every 1h ' | 'every1h' | 'every 0.5h' | 'every 20000000h' | ' @daily ' | '@Daily' | 'every 1h 30m' | '* * * * * *' | '0 0 1 1 0' | '0~5 * * * *' | '@reboot'",
+        "'0 2 * * *' | '*/5 9-17 * * mon-fri' | '@weekly' | 'every 15m' | '@reboot' | '@boot' | '* * *' | '' | 1 | '* * * * ?' | 'every 1s' | 'every 0s' | 'every x' | 'every' | 'every  2m' | ' every 1h ' | 'every1h' | 'every 0.5h' | 'every 20000000h' | ' @daily ' | '@Daily' | 'every 1h 30m' | '* * * * * *' | '0 0 1 1 0' | '0~5 * * * *' | '@reboot' | \
+         '59 23 31 12 7' | '60 * * * *' | '00,30 007 * * *' | '* 24 * * *' | '*/0 * * * *' | '*/100 * * * *' | '5/15 * * * *' | \
+         '1-5/2,40 * * * *' | '1,,2 * * * *' | '1- * * * *' | '** * * * *' | '* * 32 * *' | '* * L * *' | '* * 0 * *' | \
+         '0 0 1 jan-MAR,Dec *' | '0 0 1 13 *' | '0 0 1 mon *' | '0 0 1 january *' | '0 0 * * 8' | '0 0 * * fri,Sun' | \
+         '0 0 * * monday' | '0 0 * * 5#3' | '0 0 * * 5#6' | 'L * * * *' | '\t0 2 * * * '",
     ),
     (
         "timezone",
