@@ -237,7 +237,11 @@ const VALUES: [(&str, &str); 27] = [
         "'a.env' | '-a.env' | '' | '-' | '--a' | '~/a.env' | '-~/a.env' | '~a' | '-~a' | [] | \
          ['a', '-b'] | ['a', ''] | [1] | 1",
     ),
-    ("unique_key", "'any thing' | '' | 1 | ' a ' | ' ' | \"a\\tb\" | \"a\\nb\" | \"a\\u0007\" | 'ä'"),
+    (
+        "unique_key",
+        "'any thing' | '' | 1 | ' a ' | ' ' | \"a\\tb\" | \"a\\nb\" | \"a\\u0007\" | 'ä' | \
+         \"a\\u00adb\" | \"a\\u200bb\" | \"a\\u200eb\" | \"a\\u2028b\" | \"a\\u2029b\" | \"a\\u202eb\" | \"a\\u2060b\" | \"a\\u206fb\" | \"a\\ufeffb\" | \"a\\u00a0b\" | \"a\\u3000b\" | \"a\\u2010b\" | \"a\\u202fb\"",
+    ),
     (
         "default_error_code",
         "'FAILED' | 'EXIT_CODE' | 'SIGNAL_LOST' | 'EXIT_1' | 'SIGNAL_KILL' | 'TIMEOUT' | \
