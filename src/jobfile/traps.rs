@@ -1,5 +1,7 @@
 //! What a file says that people may take for something else. None of it is a mistake, and `check` notes it.
 
+use std::path::Path;
+
 use super::file::JobFile;
 use super::job_table::Declared;
 use super::pipes::has_pipe;
@@ -67,11 +69,10 @@ impl JobFile {
             }
         }
         if let Some(cwd) = &layer.cwd {
-            let dir = self.path.parent().map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default();
-            let cwd = cwd.to_text();
-            let written = cwd.strip_prefix(&dir).map_or(&*cwd, |below| below.trim_start_matches('/'));
+            let (cwd, dir) = (Path::new(cwd.as_os_str()), self.path.parent().unwrap_or(&self.path));
+            let written = cwd.strip_prefix(dir).unwrap_or(cwd).to_string_lossy();
             if written.contains('$') {
-                let written = safe_line(written);
+                let written = safe_line(&written);
                 found.push(format!(
                     "{whose}: {written:?} in `cwd` is taken as it stands; `~/` is the home folder, and `sh -c` can go elsewhere"
                 ));
