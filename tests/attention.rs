@@ -484,3 +484,66 @@ fn the_label_narrows_every_kind_that_is_about_jobs() {
     assert_eq!(kinds(&["--name", "due"]), ["no worker", "no worker"]);
     assert_eq!(kinds(&["--name", "load", "--label", "us"]), ["dead", "recovered", "stuck"]);
 }
+
+#[test]
+fn the_jobs_of_a_living_run_need_attention_as_those_of_a_worker() {
+    let sandbox = Sandbox::empty();
+    let hold = |queue| Background::start(&sandbox, sandbox.call(&format!("run --queue {queue} -- true")));
+    let wait_for = |run: &Background, text| run.until_it_says(text);
+    let late = |hours: u32| {
+        let sql = format!("UPDATE jobs SET run_at = run_at - {hours} * 3600000 WHERE state = 'pending'");
+        sandbox.sql().run(&sql);
+    };
+    sandbox.run("run -q -- true").ok();
+    // A pause, of the queue and of all.
+    for (pause, resume) in [("pause net", "resume net"), ("pause --all", "resume --all")] {
+        sandbox.run(pause).exits(0);
+        let mut run = hold("net");
+        wait_for(&run, "paused");
+        let entry = shown(&sandbox, "paused", false);
+        assert_eq!(entry["command"], format!("runner {resume}"), "{entry}");
+        assert_eq!(entry["jobs"].as_array().map(Vec::len), Some(1), "{entry}");
+        late(25);
+        shown(&sandbox, "paused", true);
+        sandbox.run(resume).ok();
+        run.wait().ok();
+        gone(&sandbox, "paused");
+    }
+    // A queue that has been full for an hour.
+    sandbox.run("limit disk --max-running 1").ok();
+    let first = Background::start(&sandbox, sandbox.call("run --queue disk --name hog -- sleep 60"));
+    wait_until("it runs", || sandbox.run("inspect jobs --state running").ok().stdout.contains("hog"));
+    let mut second = hold("disk");
+    wait_for(&second, "at its limit");
+    gone(&sandbox, "overdue");
+    late(3);
+    sandbox.sql().run("UPDATE jobs SET changed_at = changed_at - 7200000 WHERE state = 'running'");
+    let entry = shown(&sandbox, "overdue", true);
+    says(&entry, "hog has been running since");
+    sandbox.run("limit disk --max-running 2").ok();
+    second.wait().ok();
+    gone(&sandbox, "overdue");
+    first.kill();
+}
+
+#[test]
+fn a_run_that_is_suspended_needs_attention() {
+    let sandbox = Sandbox::empty();
+    let run = Background::start(
+        &sandbox,
+        sandbox.call("run -q --max-attempts 2 --backoff 1m -c").arg("[ -e go ] || { touch go; exit 1; }"),
+    );
+    wait_until("it waits for its retry", || sandbox.run("inspect 1 --json").stdout.contains("\"retrying\""));
+    run.signal(Signal::STOP);
+    wait_until("it is suspended", || sandbox.run("inspect workers").ok().stdout.contains("suspended"));
+    gone(&sandbox, "no_worker");
+    sandbox.sql().run("UPDATE jobs SET run_at = 1000 * unixepoch() - 1000");
+    // Another worker does not start what it keeps.
+    let _worker = sandbox.worker("");
+    let entry = shown(&sandbox, "no_worker", false);
+    assert_eq!(entry["command"], format!("kill -CONT {}", run.pid()), "{entry}");
+    sandbox.sql().run("UPDATE jobs SET run_at = run_at - 121000");
+    let entry = shown(&sandbox, "no_worker", true);
+    settle_later(&sandbox, &entry);
+    sandbox.until_state(1, "succeeded");
+}

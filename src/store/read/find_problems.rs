@@ -25,7 +25,7 @@ use crate::store::write::claim::priorities_of;
 use crate::store::write::limits::{self, BlockReason};
 use crate::store::write::same_work::is_same_file;
 use crate::store::write::schedules::StoredSchedule;
-use crate::store::write::workers::{Liveness, WorkerStatus, no_worker};
+use crate::store::write::workers::{Liveness, NoWorker, WorkerStatus, no_worker};
 use crate::text::{Millis, Timestamp};
 
 /// Work that has been due for longer than this without a worker is an alarm; before, a worker may just be starting.
@@ -104,6 +104,20 @@ fn disk_full(file: &StoreFile) -> Option<Found> {
     why.map(|why| Problem::DiskFull { path: file.path().to_owned(), why }.alarm())
 }
 
+/// Whom due jobs wait for.
+#[derive(Clone, Copy)]
+enum WaitsFor {
+    Any,
+    Workers,
+    /// The living `run` with this row id, which keeps them.
+    Run(i64),
+}
+
+/// An entry about these jobs.
+fn about(found: Found, jobs: &[(Timestamp, i64)]) -> Found {
+    found.about(jobs.iter().map(|(_, id)| *id).collect())
+}
+
 /// What is asked for, at one moment.
 struct AttentionQuery<'a> {
     tx: &'a Connection,
@@ -141,7 +155,7 @@ impl AttentionQuery<'_> {
         let mut jobs = Vec::new();
         for queue in self.seen.queues.iter().filter(|queue| queue.pause.is_none() && queue.counts.ready > 0) {
             if self.wants_queue(&queue.name) {
-                jobs.extend(self.due(&queue.name, None)?);
+                jobs.extend(self.due(&queue.name, WaitsFor::Any, None)?);
             }
         }
         jobs.sort_unstable();
@@ -151,36 +165,87 @@ impl AttentionQuery<'_> {
         let oldest = jobs.first().map(|(due, _)| *due).into_iter().chain(passed).min();
         let problem = Problem::AllPaused { oldest, until: pause.ends_at() };
         let found = self.alarm_if_forgotten(pause, oldest.unwrap_or(self.now), problem);
-        Ok(Some(found.about(jobs.into_iter().map(|(_, id)| id).collect())))
+        Ok(Some(about(found, &jobs)))
     }
 
-    /// An entry if something keeps the due jobs of a queue from starting.
-    fn queue(&self, queue: &QueueRow) -> Result<Option<Found>> {
+    /// The entries about what keeps the due jobs of a queue from starting.
+    fn queue(&self, queue: &QueueRow) -> Result<Vec<Found>> {
         if queue.counts.ready == 0 {
+            return Ok(Vec::new());
+        }
+        if let Some(pause) = queue.pause {
+            let jobs = self.due(&queue.name, WaitsFor::Any, None)?;
+            let Some((oldest, _)) = jobs.first().copied() else { return Ok(Vec::new()) };
+            let (name, due, until) = (queue.name.clone(), queue.counts.ready, pause.ends_at());
+            let problem = Problem::PausedQueue { queue: name, due, oldest, until };
+            return Ok(vec![about(self.alarm_if_forgotten(pause, oldest, problem), &jobs)]);
+        }
+        if queue.pause_of_all.is_some() {
+            return Ok(Vec::new());
+        }
+        let (mut list, mut of_runs) = (Vec::new(), 0);
+        for run in self.living_runs() {
+            let jobs = self.due(&queue.name, WaitsFor::Run(run.row.id), None)?;
+            let Some((oldest, _)) = jobs.first().copied() else { continue };
+            let due = jobs.len() as u64;
+            of_runs += due;
+            if run.liveness == Liveness::Suspended {
+                let why = NoWorker::SuspendedRun(run.row.pid);
+                let problem = Problem::NoWorker { queue: queue.name.clone(), due, oldest, why };
+                list.push(about(self.alarm_if_late(oldest, problem), &jobs));
+            } else {
+                list.extend(self.overdue(queue, due, &jobs, &[run])?);
+            }
+        }
+        list.extend(self.waits_for_workers(queue, queue.counts.ready.saturating_sub(of_runs))?);
+        Ok(list)
+    }
+
+    /// An entry if something keeps the due jobs of a queue from starting that wait for a worker, of which there are so many.
+    fn waits_for_workers(&self, queue: &QueueRow, due: u64) -> Result<Option<Found>> {
+        let jobs = self.due(&queue.name, WaitsFor::Workers, None)?;
+        let Some((oldest, _)) = jobs.first().copied() else { return Ok(None) };
+        if let Some(why) = no_worker(Some(&queue.name), self.seen.workers) {
+            let problem = Problem::NoWorker { queue: queue.name.clone(), due, oldest, why };
+            return Ok(Some(about(self.alarm_if_late(oldest, problem), &jobs)));
+        }
+        if let Some(found) = self.needs_newer_worker(&queue.name)? {
+            return Ok(Some(found));
+        }
+        let takers = self.seen.workers.iter().filter(|worker| worker.takes_from(&queue.name));
+        self.overdue(queue, due, &jobs, &takers.collect::<Vec<_>>())
+    }
+
+    /// An entry if these due jobs of a queue, which these workers take, have waited for too long.
+    fn overdue(
+        &self,
+        queue: &QueueRow,
+        due: u64,
+        jobs: &[(Timestamp, i64)],
+        takers: &[&WorkerStatus],
+    ) -> Result<Option<Found>> {
+        let late = jobs.first().filter(|(oldest, _)| self.now.since(*oldest) > OVERDUE);
+        let Some((oldest, _)) = late.copied() else { return Ok(None) };
+        if self.has_started_lately(&queue.name)? {
             return Ok(None);
         }
-        let jobs = self.due(&queue.name, None)?;
-        let Some((oldest, _)) = jobs.first().copied() else { return Ok(None) };
-        let (name, due) = (queue.name.clone(), queue.counts.ready);
-        let found = if let Some(pause) = queue.pause {
-            let until = pause.ends_at();
-            self.alarm_if_forgotten(pause, oldest, Problem::PausedQueue { queue: name, due, oldest, until })
-        } else if queue.pause_of_all.is_some() {
-            return Ok(None);
-        } else if let Some(why) = no_worker(Some(&name), self.seen.workers) {
-            self.alarm_if_late(oldest, Problem::NoWorker { queue: name, due, oldest, why })
-        } else if let Some(found) = self.needs_newer_worker(&name)? {
-            return Ok(Some(found));
-        } else if self.now.since(oldest) > OVERDUE && !self.has_started_lately(&name)? {
-            Problem::Overdue { queue: name, due, oldest, reason: self.overdue_reason(queue)? }.alarm()
-        } else {
-            return Ok(None);
-        };
-        Ok(Some(found.about(jobs.into_iter().map(|(_, id)| id).collect())))
+        let reason = self.overdue_reason(queue, takers)?;
+        let problem = Problem::Overdue { queue: queue.name.clone(), due, oldest, reason };
+        Ok(Some(about(problem.alarm(), jobs)))
     }
 
-    /// The oldest due jobs of a queue, oldest first; with a version, only those that need a newer one.
-    fn due(&self, queue: &str, needs_over: Option<Version>) -> Result<Vec<(Timestamp, i64)>> {
+    /// Each `run` that lives, and so keeps the jobs that it was called for.
+    fn living_runs(&self) -> impl Iterator<Item = &WorkerStatus> {
+        self.seen.workers.iter().filter(|worker| worker.is_alive() && worker.row.is_run())
+    }
+
+    /// The oldest due jobs of a queue that wait for this, oldest first; with a version, only those that need a newer one.
+    fn due(
+        &self,
+        queue: &str,
+        waits_for: WaitsFor,
+        needs_over: Option<Version>,
+    ) -> Result<Vec<(Timestamp, i64)>> {
         let over = needs_over.unwrap_or(Version(0));
         let mut found = Vec::new();
         for (_, priority) in priorities_of(self.tx, queue)? {
@@ -188,10 +253,12 @@ impl AttentionQuery<'_> {
             wanted.and("j.queue = {}", queue.to_owned());
             wanted.and("j.priority = {}", priority);
             wanted.and("j.needs_version > {}", over.0);
-            // These wait for their `run`, not for a worker.
-            let runs = self.seen.workers.iter().filter(|worker| worker.is_alive() && worker.row.is_run());
-            for run in runs {
-                wanted.and("j.run_worker_id IS NOT {}", run.row.id);
+            match waits_for {
+                WaitsFor::Any => {}
+                WaitsFor::Run(id) => wanted.and("j.run_worker_id = {}", id),
+                WaitsFor::Workers => {
+                    self.living_runs().for_each(|run| wanted.and("j.run_worker_id IS NOT {}", run.row.id));
+                }
             }
             let sql = format!(
                 "SELECT j.run_at, j.id FROM jobs AS j
@@ -216,10 +283,10 @@ impl AttentionQuery<'_> {
         if newest.row.version >= version_of(self.tx)? {
             return Ok(None);
         }
-        let due = self.due(queue, Some(newest.row.version))?;
+        let due = self.due(queue, WaitsFor::Workers, Some(newest.row.version))?;
         let Some((oldest, _)) = due.first().copied() else { return Ok(None) };
         let problem = Problem::OldWorker { queue: queue.to_owned(), pid: newest.row.pid, oldest };
-        Ok(Some(self.alarm_if_late(oldest, problem).about(due.into_iter().map(|(_, id)| id).collect())))
+        Ok(Some(about(self.alarm_if_late(oldest, problem), &due)))
     }
 
     /// Whether a job of this queue started within [`OVERDUE`].
@@ -235,11 +302,9 @@ impl AttentionQuery<'_> {
             || maybe(self.tx, ended, params![queue, since, MAX_ATTEMPTS], value::<i64>)?.is_some())
     }
 
-    /// Why the due jobs of a queue do not start although a worker takes them.
-    fn overdue_reason(&self, queue: &QueueRow) -> Result<OverdueReason> {
+    /// Why the due jobs of a queue do not start although these workers take them.
+    fn overdue_reason(&self, queue: &QueueRow, takers: &[&WorkerStatus]) -> Result<OverdueReason> {
         let settings = limits::settings(self.tx)?.remove(&queue.name).unwrap_or_default();
-        let takers: Vec<&WorkerStatus> =
-            self.seen.workers.iter().filter(|worker| worker.takes_from(&queue.name)).collect();
         let slots: u64 = takers.iter().map(|worker| worker.row.slots as u64).sum();
         let busy: u64 = takers.iter().map(|worker| worker.row.running).sum();
         let longest = |condition: &str, values: &dyn ToSql| -> Result<Option<LongestRunning>> {

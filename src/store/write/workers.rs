@@ -116,6 +116,8 @@ pub enum NoWorker {
     NoneRuns,
     /// The worker with this pid was stopped by a signal.
     Suspended(i32),
+    /// The `run` with this pid, which keeps the jobs, was.
+    SuspendedRun(i32),
     Stopping,
 }
 

@@ -19,7 +19,9 @@ pub fn no_worker_and_ways(
     let why = no_worker(queue, workers)?;
     let ways = match why {
         NoWorker::NoneRuns => start(workers, place),
-        NoWorker::Suspended(_) => vec![Way::new(command(why, place), "lets it go on")],
+        NoWorker::Suspended(_) | NoWorker::SuspendedRun(_) => {
+            vec![Way::new(command(why, place), "lets it go on")]
+        }
         NoWorker::Stopping => vec![Way::new(command(why, place), "starts another")],
     };
     Some((reason(queue, why), ways))
@@ -90,6 +92,7 @@ pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
         (NoWorker::Suspended(_), Some(queue)) => {
             format!("the worker of queue {queue} is suspended and starts nothing")
         }
+        (NoWorker::SuspendedRun(pid), _) => format!("the run (pid {pid}) that was called for this is suspended"),
         (NoWorker::Stopping, None) => "the only worker is stopping".to_owned(),
         (NoWorker::Stopping, Some(queue)) => {
             format!("the worker of queue {queue} is stopping and starts nothing")
@@ -99,7 +102,7 @@ pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
 
 pub(super) fn command(why: NoWorker, place: &Place) -> String {
     match why {
-        NoWorker::Suspended(pid) => continue_command(pid),
+        NoWorker::Suspended(pid) | NoWorker::SuspendedRun(pid) => continue_command(pid),
         NoWorker::NoneRuns => place.service_install(),
         NoWorker::Stopping => place.runner("work", ""),
     }

@@ -220,6 +220,7 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (stale(Some(NOW), Some(5), true), vec![5]),
         (unserved(NoWorker::NoneRuns), vec![1]),
         (unserved(NoWorker::Suspended(77)), vec![1]),
+        (unserved(NoWorker::SuspendedRun(78)), vec![1]),
         (unserved(NoWorker::Stopping), vec![1]),
         (Problem::OldWorker { queue: queue.clone(), pid: 77, oldest: NOW }, vec![1]),
         (Problem::Unattended { pid: 77, jobs: 2, oldest: NOW }, vec![1, 2]),
@@ -366,6 +367,8 @@ no_worker: 1 due job of queue net has waited since TIME: no worker is running fo
     runner service install
 no_worker: 1 due job of queue net has waited since TIME: the worker of queue net is suspended and starts nothing
     kill -CONT 77
+no_worker: 1 due job of queue net has waited since TIME: the run (pid 78) that was called for this is suspended
+    kill -CONT 78
 no_worker: 1 due job of queue net has waited since TIME: the worker of queue net is stopping and starts nothing
     runner work
 no_worker: due jobs of queue net need a newer runner than its worker (pid 77), which has to be restarted; the oldest waits since TIME
