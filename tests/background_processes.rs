@@ -327,3 +327,35 @@ fn an_upgraded_program_still_starts_the_reader() {
     sandbox.write("go", "");
     wait_until("it has written", || sandbox.path("alive").exists());
 }
+
+/// A job that fails and leaves a process, whose id it writes to a file, with these keys.
+fn left_by_a_failure(keys: &str) -> (Sandbox, i32) {
+    let file = "[jobs.fails]\ncommand = \"sleep 60 > /dev/null 2>&1 & echo $! > pid; exit 1\"\n";
+    let sandbox = Sandbox::new(&format!("{file}{keys}"));
+    sandbox.run("enqueue fails").ok();
+    sandbox.run("work --until-idle").status();
+    let pid = sandbox.pid_of("pid");
+    assert!(is_alive(pid));
+    (sandbox, pid)
+}
+
+#[test]
+fn what_a_job_has_left_is_ended_before_it_is_put_back_or_replaced() {
+    for (keys, left_alone, ends) in [
+        ("max_attempts = 1", "change 1 --redefine", "retry 1"),
+        ("max_attempts = 1", "resolve 1", "retry --dead --latest --name fails"),
+        ("max_attempts = 1", "change 1 --now", "retry 1 --redefine"),
+        ("backoff = '1h'", "retry 1 --redefine", "change 1 --redefine"),
+        ("backoff = '1h'", "change 1 --now", "change --name fails --redefine"),
+    ] {
+        let (sandbox, pid) = left_by_a_failure(keys);
+        sandbox.run(left_alone).status();
+        sandbox.run(&format!("{ends} --dry-run")).exits(0);
+        assert!(is_alive(pid), "{left_alone}, {ends}");
+        if left_alone == "resolve 1" {
+            sandbox.sql().run("UPDATE jobs SET resolved_at = NULL, resolution = NULL");
+        }
+        sandbox.run(ends).exits(0);
+        wait_until("it is ended", || !is_alive(pid));
+    }
+}

@@ -172,23 +172,6 @@ impl<'a> Planner<'a> {
         Ok(Some(NewJob { scheduled: old.scheduled, due: Due::At(self.now), job_file: old.job_file, ..new }))
     }
 
-    /// A [`Planner::replacement`] for a pending job. It keeps the place of the old one: its due time, queue and priority, and the
-    /// `run` that it is for.
-    pub fn replacement_in_place(&self, old: &JobRow) -> Result<Option<NewJob>> {
-        let in_place = |new: NewJob| {
-            let mut definition = (*new.definition).clone();
-            definition.queue.clone_from(&old.definition.queue);
-            definition.priority = old.definition.priority;
-            NewJob {
-                definition: Arc::new(definition),
-                due: Due::At(old.run_at.max(self.now)),
-                run_worker_id: old.run_worker_id,
-                ..new
-            }
-        };
-        Ok(self.replacement(old)?.map(in_place))
-    }
-
     /// The jobs that the options name: those of the first layer that has a list of the kind.
     fn dependencies(&self, options: &[&JobOptions]) -> Result<Vec<(Dependency, DependencyKind)>> {
         let first = |list: fn(&JobOptions) -> &Vec<JobRef>| -> Result<Vec<i64>> {

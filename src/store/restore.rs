@@ -22,6 +22,7 @@ use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, from_row, maybe, one, run, value};
 use crate::store::file::store_file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
 use crate::store::file::version::Version;
+use crate::store::write::ended_before::{EndedBefore, LAST_ATTEMPTS};
 use crate::store::write::recover::{OrphanedClaim, held_by};
 use crate::store::write::workers::{self, Worker};
 
@@ -153,16 +154,6 @@ pub struct OldAttempts {
     pub ended: Vec<EndedBefore>,
 }
 
-/// An attempt that has ended, and what its processes are found by.
-#[derive(Debug)]
-pub struct EndedBefore {
-    pub job_id: i64,
-    pub number: u32,
-    /// The secret of its worker, and the version of that one's program.
-    pub mark: String,
-    pub version: Version,
-}
-
 /// Of a damaged database what can be read has to do. What the old database has of the attempts of another one, of which it is a
 /// copy, does not count.
 fn old_attempts(copy: &Tx, old: &Connection, target: &StoreFile) -> Result<OldAttempts> {
@@ -172,15 +163,9 @@ fn old_attempts(copy: &Tx, old: &Connection, target: &StoreFile) -> Result<OldAt
     let unfinished = "SELECT id, attempts FROM jobs WHERE state = 'running' OR state = 'pending' ORDER BY id";
     let jobs: Vec<(i64, u32)> = all(copy, unfinished, [], |row| Ok((row.get("id")?, row.get("attempts")?)))?;
     let path = target.path().as_os_str().as_bytes();
-    let last = "SELECT a.number, w.mark, w.version FROM jobs AS j JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-                JOIN workers AS w ON w.id = a.worker_id WHERE j.id = ?1 AND j.attempts > ?2 AND w.db_path = ?3";
+    let last = format!("{LAST_ATTEMPTS} WHERE j.id = ?1 AND j.attempts > ?2 AND w.db_path = ?3");
     let ended = jobs.into_iter().filter_map(|(job_id, known)| {
-        let found = maybe(old, last, params![job_id, known, path], |row| {
-            let (number, mark, version) =
-                (row.get("number")?, row.get("mark")?, Version(row.get("version")?));
-            Ok(EndedBefore { job_id, number, mark, version })
-        });
-        found.ok().flatten()
+        maybe(old, &last, params![job_id, known, path], EndedBefore::read).ok().flatten()
     });
     Ok(OldAttempts { held, ended: ended.collect() })
 }

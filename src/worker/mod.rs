@@ -28,7 +28,7 @@ use crate::store::Store;
 use crate::text::Millis;
 
 pub use options::{Options, Summary, Until};
-pub use recovery::{end_leftovers, leftovers, remove_abandoned_files};
+pub use recovery::{end_background, end_leftovers, leftovers, remove_abandoned_files};
 pub use registration::{is_any_alive, liveness, started_at};
 pub use run::RunTask;
 

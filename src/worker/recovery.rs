@@ -194,9 +194,14 @@ pub fn end_leftovers(db: &StoreFile, attempts: OldAttempts) -> std::result::Resu
             return Err(format!("{leftovers} cannot be ended"));
         }
     }
+    end_background(&attempts.ended, GRACE)
+}
+
+/// Ends what these attempts, which have ended, have left in the background. The error says what could not be ended.
+pub fn end_background(ended: &[EndedBefore], grace: Duration) -> std::result::Result<(), String> {
     let tag = |ended: &EndedBefore| tag_of(&ended.mark, ended.version, ended.job_id, ended.number);
-    let ended: Vec<_> = attempts.ended.iter().map(|ended| (tag(ended), None)).collect();
-    process::end_attempts(&ended, GRACE, Duration::ZERO).map_err(|left| format!("{left} cannot be ended"))
+    let ended: Vec<_> = ended.iter().map(|ended| (tag(ended), None)).collect();
+    process::end_attempts(&ended, grace, Duration::ZERO).map_err(|left| format!("{left} cannot be ended"))
 }
 
 /// Separates the claims that had started from the others, and ends the leftover processes of the started ones.

@@ -1,7 +1,7 @@
 //! `runner cancel`, `retry`, `change` and `resolve`: each selects jobs, does one thing to each of them in one
 //! transaction, prints what changed, and names what was left with the reason.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::Duration;
 
@@ -20,11 +20,13 @@ use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{JobState, Phase};
 use crate::place::runner;
+use crate::process;
 use crate::store::{self, Act, ActResult, Done, Filter, JobChange, JobRow, NewJob, Refusal, Store};
 use crate::text::{Timestamp, counted, local_time, relative_time};
 use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::status::{dependency_text, holds_back_text, limit_text, worker_trouble_text};
+use crate::worker;
 
 /// Opens the database to act on jobs. Where there is none yet, no job is selected, which is no error unless one is named.
 fn open(global: &Global, is_job_named: bool, out: &Output) -> Result<Option<Store>> {
@@ -82,7 +84,7 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
     let selected = Selected::read(global, &store, &args.which, Named::Dead, false)?;
     let selected = Selected { latest: args.latest, ..selected };
     if args.how.redefine {
-        let jobs = &replacements(global, &selected.jobs, clock::now(), Planner::replacement)?;
+        let jobs = &replacements(global, &selected.jobs, clock::now())?;
         return selected.run(&mut store, Act::ReplaceEnded { jobs, force }, args.dry_run, out);
     }
     let act = Act::Retry { force };
@@ -113,7 +115,7 @@ pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<Ex
     };
     let now = clock::now();
     if what.redefine {
-        let jobs = &replacements(global, &selected.jobs, now, Planner::replacement_in_place)?;
+        let jobs = &replacements(global, &selected.jobs, now)?;
         return selected.run(&mut store, Act::ReplacePending { jobs }, *dry_run, out);
     }
     let change = JobChange { due: what.due(now), priority: what.priority, queue: what.to_queue.clone() };
@@ -138,18 +140,17 @@ fn say_which_named(global: &Global, store: &Store, filter: &Filter, jobs: &[i64]
 
 /// The jobs that are to replace these, by the id of the old job, each of the definition in its own job file. Where that cannot be
 /// used, that is said, and the jobs have none.
-fn replacements<'g>(
-    global: &'g Global,
+fn replacements(
+    global: &Global,
     jobs: &BTreeMap<i64, JobRow>,
     now: Timestamp,
-    replacement: impl Fn(&Planner<'g>, &JobRow) -> Result<Option<NewJob>>,
 ) -> Result<BTreeMap<i64, NewJob>> {
     let files = OwnFiles::new(global);
     let mut new = BTreeMap::new();
     for old in jobs.values().filter(|old| !old.definition.ad_hoc) {
         let Some(file) = files.of(old) else { continue };
         let planner = Planner::of_file(global, "enqueue", now, file);
-        new.extend(replacement(&planner, old)?.map(|job| (old.id, job)));
+        new.extend(planner.replacement(old)?.map(|job| (old.id, job)));
     }
     for error in files.into_errors()? {
         // Mistakes are to be mended first, unless there is other work to do.
@@ -179,6 +180,8 @@ struct Selected {
     by_filter: bool,
     /// The act is for the newest of the jobs that do the same; the others are resolved.
     latest: bool,
+    /// Jobs that are not acted on, because something that their last attempts have left in the background cannot be ended.
+    kept_by_background: Vec<(i64, String)>,
     /// An error status if some name has no such job.
     exit: ExitStatus,
 }
@@ -235,9 +238,45 @@ impl Selected {
     }
 
     /// Acts on the jobs, and tells what came of it.
-    fn run(self, store: &mut Store, act: Act<'_>, dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
+    fn run(mut self, store: &mut Store, act: Act<'_>, dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
+        if !dry_run {
+            self.end_background(store, act)?;
+        }
         let results = self.act(store, act, dry_run)?;
         self.tell(store, act, &results, dry_run, out)
+    }
+
+    /// Ends what the jobs that will run again, or new ones in their places, have left in the background: two attempts of one job
+    /// must not overlap. Leaves out the jobs of which something cannot be ended.
+    fn end_background(&mut self, store: &mut Store, act: Act<'_>) -> Result<()> {
+        if !matches!(act, Act::Retry { .. } | Act::ReplacePending { .. } | Act::ReplaceEnded { .. }) {
+            return Ok(());
+        }
+        let mut ended = store.ended_before(&self.ids, &process::boot_id())?;
+        if ended.is_empty() {
+            return Ok(());
+        }
+        // What the act would leave alone keeps its background, too.
+        let results = self.act(store, act, true)?;
+        let runs_again =
+            |result: &ActResult| matches!(result.outcome, Ok(Done::Changed | Done::ReplacedBy(_)));
+        let ids = results.iter().filter(|(result, _)| runs_again(result)).map(|(result, _)| result.id);
+        let ids: BTreeSet<i64> = ids.collect();
+        ended.retain(|attempt| ids.contains(&attempt.job_id));
+        let grace =
+            self.jobs.iter().filter(|(id, _)| ids.contains(id)).map(|(_, job)| job.definition.grace_period);
+        let grace = grace.max().unwrap_or_default().into();
+        if worker::end_background(&ended, grace).is_ok() {
+            return Ok(());
+        }
+        for attempt in ended {
+            let id = attempt.job_id;
+            if let Err(why) = worker::end_background(&[attempt], grace) {
+                self.ids.retain(|of| *of != id);
+                self.kept_by_background.push((id, why));
+            }
+        }
+        Ok(())
     }
 
     /// Acts on the jobs, or, as a dry run, acts on them in a transaction that is rolled back.
@@ -298,15 +337,19 @@ impl Selected {
         if dry_run && !out.quiet && changed > 1 {
             warn(&format!("{} would change; nothing is done yet", counted(changed, "job")));
         }
+        let mut exit = self.exit;
+        for (id, why) in &self.kept_by_background {
+            print_error(&CliError::new(ExitStatus::FAILED, format!("job {id} was left: {why}")));
+            exit = exit.max(ExitStatus::FAILED);
+        }
         // `change` names each job that it leaves, because the caller expects all of them changed.
         let is_change = matches!(act, Act::Change(_) | Act::ReplacePending { .. });
         if self.by_filter && !is_change {
             if !out.quiet {
                 warn_of_skipped(&refused);
             }
-            return Ok(self.exit);
+            return Ok(exit);
         }
-        let mut exit = self.exit;
         refused.extend(self.unknown.iter().map(|id| (*id, Refusal::Unknown)));
         for (id, refusal) in refused {
             let unknown = refusal == Refusal::Unknown;

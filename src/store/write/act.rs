@@ -4,6 +4,7 @@
 //! is, and its result says why.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rusqlite::params;
 
@@ -29,7 +30,8 @@ pub enum Act<'a> {
     /// Enqueues a job of the present definition in the place of a pending one, which is cancelled. What waits for the one
     /// waits for the other.
     ReplacePending {
-        /// The new jobs by the id of the old one, as for [`Act::ReplaceEnded`]. Each is due when the old one was.
+        /// The new jobs by the id of the old one, as for [`Act::ReplaceEnded`]. Each has the due time, the queue and the priority
+        /// that the old one has then, and is for the same `run`.
         jobs: &'a BTreeMap<i64, NewJob>,
     },
     /// Enqueues a job of the present definition in the place of a dead or cancelled one, which is resolved.
@@ -214,8 +216,10 @@ fn change_definition(tx: &Tx, id: i64, new: Option<&NewJob>) -> ActOutcome {
     {
         return Ok(Err(Refusal::KeyTaken(holder)));
     }
-    let sql = "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending' RETURNING run_at";
-    let run_at: Timestamp = one(tx, sql, params![id, tx.now], value)?;
+    let run_at: Timestamp = one(tx, "SELECT run_at FROM jobs WHERE id = ?1", [id], value)?;
+    let new = &in_place_of(tx, id, new, run_at)?;
+    let sql = "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending'";
+    run(tx, sql, params![id, tx.now])?;
     let by = replace(tx, id, new)?;
     // A new job is due now at the earliest; this one keeps its place among those that are due.
     let sql = "UPDATE jobs SET run_at = min(run_at, ?2), (due_from, due_delay_ms) =
@@ -227,6 +231,23 @@ fn change_definition(tx: &Tx, id: i64, new: Option<&NewJob>) -> ActOutcome {
     }
     run(tx, "UPDATE waits SET job_id = ?2 WHERE job_id = ?1", [id, by])?;
     Ok(Ok(Done::ReplacedBy(by)))
+}
+
+/// This new job as it takes the place of a pending one: what may have changed of that one since somebody read it is read here.
+fn in_place_of(tx: &Tx, id: i64, new: &NewJob, run_at: Timestamp) -> Result<NewJob> {
+    let sql = "SELECT queue, priority, run_worker_id, job_file, idempotency_key FROM jobs WHERE id = ?1";
+    let mut definition = (*new.definition).clone();
+    one(tx, sql, [id], |row| {
+        (definition.queue, definition.priority) = (row.get("queue")?, row.get("priority")?);
+        Ok(NewJob {
+            definition: Arc::new(definition),
+            due: Due::At(run_at.max(tx.now)),
+            run_worker_id: row.get("run_worker_id")?,
+            job_file: row.get("job_file")?,
+            idempotency_key: row.get("idempotency_key")?,
+            ..new.clone()
+        })
+    })
 }
 
 fn redefine(tx: &Tx, id: i64, new: Option<&NewJob>, force: bool) -> ActOutcome {

@@ -6,6 +6,7 @@ pub mod backlog;
 pub mod claim;
 pub mod definition;
 pub mod dependencies;
+pub mod ended_before;
 pub mod enqueue;
 pub mod expire;
 pub mod far_times;

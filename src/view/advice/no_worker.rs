@@ -92,7 +92,9 @@ pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
         (NoWorker::Suspended(_), Some(queue)) => {
             format!("the worker of queue {queue} is suspended and starts nothing")
         }
-        (NoWorker::SuspendedRun(pid), _) => format!("the run (pid {pid}) that was called for this is suspended"),
+        (NoWorker::SuspendedRun(pid), _) => {
+            format!("the run (pid {pid}) that was called for this is suspended")
+        }
         (NoWorker::Stopping, None) => "the only worker is stopping".to_owned(),
         (NoWorker::Stopping, Some(queue)) => {
             format!("the worker of queue {queue} is stopping and starts nothing")

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::plain::{Job, Plain};
-use crate::model::{DependencyKind, JobState};
+use crate::model::{DependencyKind, JobDefinition, JobState};
 use crate::store::{Act, Done, Due, JobChange, NewJob, Refusal};
 use crate::text::{Millis, Timestamp};
 
@@ -205,6 +205,18 @@ impl Plain {
         }
         let Some(new) = new else { return Err(Refusal::Undeclared) };
         let (was_due, delay) = (old.run_at, old.delay);
+        let new = &NewJob {
+            definition: Arc::new(JobDefinition {
+                queue: old.definition.queue.clone(),
+                priority: old.definition.priority,
+                ..(*new.definition).clone()
+            }),
+            due: Due::At(was_due.max(now)),
+            run_worker_id: old.run,
+            job_file: old.file,
+            idempotency_key: old.idempotency_key.clone(),
+            ..new.clone()
+        };
         if let Some(holder) = new.definition.unique_key.as_ref().and_then(|key| self.holder(key, now))
             && holder.id != id
         {

@@ -104,11 +104,7 @@ impl History {
 
     pub fn change_definition(&mut self) {
         let ids = self.some_ids();
-        let mut jobs = self.replacements(&ids);
-        for (id, new) in &mut jobs {
-            let old = &self.plain.jobs[id];
-            (new.due, new.run_worker_id) = (Due::At(old.run_at.max(self.now)), self.plain.keeper(old));
-        }
+        let jobs = self.replacements(&ids);
         self.act(&ids, Act::ReplacePending { jobs: &jobs });
     }
 
