@@ -2,7 +2,7 @@
 //! definition.
 
 use crate::retry::JOBS;
-use crate::support::{Sandbox, assert_fields, assert_screen, json};
+use crate::support::{Background, Sandbox, assert_fields, assert_screen, json};
 
 const MENDED: &str = r#"
 [jobs.worse]
@@ -217,4 +217,29 @@ fn a_run_of_a_schedule_that_is_redefined_keeps_its_time_and_is_due_and_expires_f
     sandbox.run("retry 3 --redefine").ok().prints("4\n");
     assert_fields(&sandbox.job(4), &json!({"scheduled_for": null}));
     sandbox.run("doctor").ok();
+}
+
+#[test]
+fn who_waits_for_a_replaced_job_follows_it_whatever_becomes_of_its_row() {
+    let sandbox = Sandbox::new("[jobs.load]\ncommand = 'false'\nqueue = 'net'\nmax_attempts = 1\n");
+    sandbox.run("enqueue load").ok();
+    sandbox.run("pause net").ok();
+    let mut waits = Background::start(&sandbox, sandbox.call("wait 1"));
+    waits.until_it_says("paused");
+    let mut run = Background::start(&sandbox, sandbox.call("run load"));
+    run.until_it_says("paused");
+    sandbox.write("jobs.toml", sandbox.read("jobs.toml").replace("false", "true"));
+    assert_eq!(sandbox.run("change 1 2 --redefine").exits(0).ids(), [3, 4]);
+    // The row of a job stays while the one in its place is unfinished.
+    sandbox.run("prune --state cancelled --older-than 0s").exits(0);
+    assert_eq!(sandbox.job(1)["state"], "cancelled");
+    // Programs before 1.2 remove it.
+    sandbox.sql().run("DELETE FROM jobs WHERE id = 2");
+    sandbox.run("resume net").exits(0);
+    run.wait().says("paused").ok();
+    let _worker = sandbox.worker("");
+    waits.wait().exits(0);
+    assert_eq!(sandbox.job(4)["state"], "succeeded");
+    sandbox.run("prune --state cancelled --older-than 0s").exits(0);
+    sandbox.run("inspect 1").exits(66);
 }

@@ -67,7 +67,7 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     let ran = worker::run(store, default_slots(), &mut reporter, &mut task, of_jobs);
     let ended = ran.and_then(|summary| {
         stops.were_handled(&summary);
-        let (status, id) = end(global, args, out, task.started, summary, task.gave_up)?;
+        let (status, id) = end(global, args, out, task, summary)?;
         out.flush().map(|()| (status, Some(id)))
     });
     let (status, job) = ended.unwrap_or_else(|error| {
@@ -133,18 +133,21 @@ fn end(
     global: &Global,
     args: &RunArgs,
     out: &mut Output,
-    start: Option<Result<RunStart>>,
+    task: Task,
     summary: Summary,
-    mut gave_up: Option<CliError>,
 ) -> Result<(ExitStatus, i64)> {
-    let Some(start) = start else {
+    let Task { started, worker, mut gave_up, .. } = task;
+    let Some(start) = started else {
         let signal = summary.stopped_by.unwrap_or_default();
         bail!(CliError::new(ExitStatus::of_signal(signal), "stopped before anything was enqueued"));
     };
     let start = start?;
     let (RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::Held(id)) = start;
     let store = locate::open(global)?;
-    let id = store.changed_to(id)?;
+    let id = match start {
+        RunStart::Held(_) => store.changed_to(id)?,
+        RunStart::Enqueued(_) | RunStart::TakenOn(_) => store.job_of_run(worker)?.unwrap_or(id),
+    };
     let Some(job) = locate::find_job(&store, id, clock::now())? else {
         bail!(CliError::new(ExitStatus::NOT_FOUND, format!("job {id} was removed while it was run")));
     };
@@ -209,6 +212,8 @@ struct Task {
     /// It tells of input that waits on standard input, because nobody will read that.
     looks_for_input: bool,
     started: Option<Result<RunStart>>,
+    /// The row id of its worker.
+    worker: i64,
     /// What keeps the job: since when, and whether that was told.
     notes: BTreeMap<String, (Instant, bool)>,
     held: Held,
@@ -218,6 +223,7 @@ struct Task {
 
 impl RunTask for Task {
     fn start(&mut self, store: &mut Store, worker: i64) -> Option<i64> {
+        self.worker = worker;
         let started = self.enqueue(store, worker);
         let job = match &started {
             Ok(RunStart::Enqueued(id) | RunStart::TakenOn(id)) => Some(*id),
@@ -262,6 +268,7 @@ impl Task {
             quiet,
             looks_for_input: !takes_input && !quiet,
             started: None,
+            worker: 0,
             notes: BTreeMap::new(),
             held: Held::default(),
             gave_up: None,

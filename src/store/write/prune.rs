@@ -55,11 +55,14 @@ pub struct Kept {
 /// When a job finished, and its id. Jobs are removed in this order.
 type Position = (i64, i64);
 
-/// The condition that no unfinished job depends on the job with this alias; `unfinished` is the condition on `jobs AS w` for that.
+/// The condition that no unfinished job depends on the job with this alias, and that none has taken its place while it waited:
+/// calls that wait for the one find the other by it. `unfinished` is the condition on `jobs AS w` for that.
 fn unneeded(job: &str, unfinished: &str) -> String {
     format!(
         "NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS w ON w.id = d.job_id
-                     WHERE d.dependency_id = {job}.id AND {unfinished})"
+                     WHERE d.dependency_id = {job}.id AND {unfinished})
+         AND ({job}.state <> 'cancelled' OR {job}.replaced_by IS NULL
+              OR NOT EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = {job}.replaced_by AND {unfinished}))"
     )
 }
 

@@ -54,6 +54,12 @@ impl Store {
         })
     }
 
+    /// The job that this `run` was called for, or the one that somebody has put in its place.
+    pub fn job_of_run(&self, worker: i64) -> Result<Option<i64>> {
+        let sql = "SELECT run_job_id FROM workers WHERE id = ?1";
+        self.read(|tx| Ok(maybe(tx, sql, [worker], value::<Option<i64>>)?.flatten()))
+    }
+
     /// Of the jobs of this `run`: whether one may still go on, and how many only a person can get going.
     pub fn blocked_of_run(&self, worker: i64) -> Result<Blocked> {
         self.read(|tx| {

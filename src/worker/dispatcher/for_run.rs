@@ -24,7 +24,9 @@ impl Dispatcher<'_> {
 
     pub(super) fn look_at_run(&mut self) {
         if let Some(Run { task, job: Some(job), gave_up, .. }) = &mut self.run {
-            *job = self.store.changed_to(*job).unwrap_or(*job);
+            if let Ok(Some(present)) = self.store.job_of_run(self.worker.id) {
+                *job = present;
+            }
             *gave_up = !task.look(&self.store, *job);
         }
     }
@@ -33,7 +35,7 @@ impl Dispatcher<'_> {
     /// there is nothing left to cancel.
     pub(super) fn cancel_run(&mut self, number: i32) -> Result<bool, StoreError> {
         let Some(Run { job: Some(job), .. }) = self.run else { return Ok(false) };
-        let job = self.store.changed_to(job)?;
+        let job = self.store.job_of_run(self.worker.id)?.unwrap_or(job);
         let jobs = self.store.with_dependencies_of_run(self.worker.id, job)?;
         self.store.act(&jobs, Act::Cancel)?;
         self.turn_needed = true;

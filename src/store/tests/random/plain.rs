@@ -537,6 +537,7 @@ impl Plain {
                     && name.as_ref().is_none_or(|name| *name == job.definition.name)
                     && queue.as_ref().is_none_or(|queue| *queue == job.definition.queue)
                     && !self.is_needed(job.id)
+                    && !self.is_waited_for_by_replacement(job)
                     && !self.makes_good(job)
             };
             let gone: Vec<i64> = self.jobs.values().filter(goes).map(|job| job.id).collect();
@@ -547,6 +548,12 @@ impl Plain {
         };
         let (dead, others): (Vec<_>, Vec<_>) = states.iter().partition(|state| **state == JobState::Dead);
         dead.into_iter().chain(others).map(of_state).sum()
+    }
+
+    /// Whether an unfinished job has taken the place of this one while it waited.
+    fn is_waited_for_by_replacement(&self, job: &Job) -> bool {
+        let by = job.replaced_by.filter(|_| job.state == JobState::Cancelled);
+        by.and_then(|by| self.jobs.get(&by)).is_some_and(Job::is_unfinished)
     }
 
     /// Whether this is a success without a newer one, and makes an unresolved death good.
