@@ -411,3 +411,33 @@ fn a_job_can_report_under_any_umask() {
     let line = "umask 0777; exec runner run -c 'stat -c %a \"${RUNNER_REPORT%/*}\"'";
     sandbox.program("sh").with_runner_on_path().arg("-c").arg(line).run().ok().prints("700\n");
 }
+
+#[test]
+fn a_later_run_tells_of_a_death_of_a_killed_one() {
+    let jobs = "[jobs.once]\ncommand = 'echo once >> log; [ -e go ] || exec sleep 60'\nretryable = false\non_dead = 'mail'\n
+                [jobs.load]\ncommand = 'exit 1'\nmax_attempts = 1\non_dead = 'mail'\n
+                [jobs.mail]\ncommand = 'echo mail $RUNNER_DEAD_JOB_ID >> log; [ -e go ] || exec sleep 60'\n";
+    for (line, status, log) in [
+        // The later call records the death.
+        ("run once -q", 0, ["mail 1", "once", "once"]),
+        // The run had recorded it, and was killed while it told of it.
+        ("run load -q", 1, ["mail 1", "mail 1", "mail 4"]),
+    ] {
+        let sandbox = Sandbox::new(jobs);
+        let killed = Background::start(&sandbox, sandbox.call(line));
+        sandbox.until_logged(1);
+        killed.kill();
+        sandbox.write("go", "");
+        // A call for other work does not tell of it.
+        sandbox.run("run -q -- true").ok();
+        assert_eq!(sandbox.log().len(), 1, "{line}");
+        sandbox.run(line).exits(status);
+        let mut said = sandbox.log();
+        said.sort();
+        assert_eq!(said, log, "{line}");
+        assert_eq!(
+            sandbox.sql().number("SELECT count(*) FROM jobs WHERE state IN ('pending', 'running')"),
+            0
+        );
+    }
+}

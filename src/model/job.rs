@@ -186,6 +186,12 @@ impl JobDefinition {
         self.env.contains_key(&Bytes::from("RUNNER_DEAD_JOB_ID"))
     }
 
+    /// The job of whose death the alert tells; none if it is no alert.
+    pub fn dead_job(&self) -> Option<i64> {
+        let id = self.env.get(&Bytes::from("RUNNER_DEAD_JOB_ID"))?;
+        str::from_utf8(&id.0).ok()?.parse().ok()
+    }
+
     /// Takes over the variables that tell the alert which this one replaces about the job that died.
     pub fn keep_alert_variables(&mut self, replaced: &Self) {
         let told = replaced.env.iter().filter(|(name, _)| name.0.starts_with(b"RUNNER_DEAD_"));

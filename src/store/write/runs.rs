@@ -9,14 +9,14 @@ use rusqlite::{Connection, Row, params};
 
 use super::backlog::{Backlog, Blocked, PendingWork, next_expiry};
 use super::claim::{Claim, earlier, start};
-use super::definition::DefinitionCache;
+use super::definition::{self, DefinitionCache};
 use super::enqueue::{EarlierJob, Enqueued, earlier as earlier_jobs, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{NewJob, OnConflict};
 use super::kept_by_run::{IS_KEPT, is_full, keeper};
 use super::limits::{BlockReason, QueueCapacity, next_pause_end};
 use super::stuck;
-use crate::model::JobState;
+use crate::model::{JobDefinition, JobState};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, each, maybe, one, run, value};
@@ -33,6 +33,9 @@ pub enum RunStart {
     /// This earlier job has the key. It is left to whoever runs it, or it has ended.
     Held(i64),
 }
+
+/// The newest jobs of the name of an alert that are looked at.
+const MAX_ALERTS: usize = 1_000;
 
 impl Store {
     /// Enqueues the one job that was named, with its dependencies, for the `run` with this row id, or takes on an unfinished
@@ -114,6 +117,16 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn start(&self, jobs: &[NewJob]) -> Result<RunStart> {
+        let start = self.find_or_enqueue(jobs)?;
+        if !matches!(start, RunStart::Held(_)) {
+            for job in jobs {
+                self.take_on_alerts(job)?;
+            }
+        }
+        Ok(start)
+    }
+
+    fn find_or_enqueue(&self, jobs: &[NewJob]) -> Result<RunStart> {
         let Some((index, named)) = jobs.iter().enumerate().find(|(_, job)| !job.is_dependency) else {
             return Err(StoreError::contradiction("a run without a job"));
         };
@@ -140,6 +153,30 @@ impl Run<'_> {
             }
         }
         start.ok_or_else(|| StoreError::contradiction("a run enqueued nothing"))
+    }
+
+    /// Takes on the alerts of jobs of a `run` that did this work and died, if nobody living would start them: else nobody hears of
+    /// those deaths.
+    fn take_on_alerts(&self, wanted: &NewJob) -> Result<()> {
+        let Some(alert) = &wanted.definition.on_dead else { return Ok(()) };
+        let sql = format!(
+            "SELECT j.id, j.needs_version, d.definition
+             FROM (SELECT * FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC LIMIT {MAX_ALERTS}) AS j
+             JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.state = 'pending' AND j.needs_version <= ?2"
+        );
+        let alerts: Vec<(i64, Option<i64>)> =
+            all(self.tx, &sql, params![alert.name, schema::known().version()], |row| {
+                let definition: JobDefinition = definition::read(row, "definition")?;
+                Ok((row.get("id")?, definition.dead_job()))
+            })?;
+        let sql = format!("{} WHERE j.id = ?1 AND j.run_worker_id IS NOT NULL", earlier_jobs(""));
+        for (alert, dead) in alerts {
+            let does_the_work = |row: &Row<'_>| Ok(EarlierJob::read(row)?.does_the_work_of(wanted));
+            if maybe(self.tx, &sql, [dead], does_the_work)? == Some(true) && self.is_left_to_nobody(alert)? {
+                self.take_on(alert)?;
+            }
+        }
+        Ok(())
     }
 
     /// The oldest unfinished job of the same work that a dead `run` has left.

@@ -38,6 +38,9 @@ impl Plain {
             Ok(RunStart::Enqueued(id) | RunStart::TakenOn(id)) => {
                 let (row, _) = self.workers.iter_mut().find(|(row, _)| row.id == run).unwrap();
                 row.run_job_id = Some(*id);
+                for job in jobs {
+                    self.take_on_alerts(run, job, served, now);
+                }
             }
             Ok(RunStart::Held(_)) => {}
             Err(_) => *self = before,
@@ -89,6 +92,22 @@ impl Plain {
             }
         }
         Ok(start.unwrap())
+    }
+
+    /// Takes on the alerts of jobs of runs that did this work, as far as they are left to nobody.
+    fn take_on_alerts(&mut self, run: i64, wanted: &NewJob, served: &[&str], now: Timestamp) {
+        let Some(name) = wanted.definition.on_dead.as_ref().map(|alert| alert.name.clone()) else { return };
+        let tells_of = |job: &Job| job.definition.dead_job().and_then(|dead| self.jobs.get(&dead));
+        let is_wanted = |job: &&Job| {
+            let dead = tells_of(job).filter(|dead| dead.run.is_some() && dead.does_the_work_of(wanted));
+            job.definition.name == name && job.state == JobState::Pending && dead.is_some()
+        };
+        let alerts: Vec<i64> = self.jobs.values().filter(is_wanted).map(|job| job.id).collect();
+        for alert in alerts {
+            if self.is_left_to_nobody(alert, served, now) {
+                self.take_on(alert, run, served, now);
+            }
+        }
     }
 
     /// Whether this job is unfinished, no living `run` keeps it, and no worker has it or would take it.
