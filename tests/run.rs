@@ -1,5 +1,7 @@
 //! `runner run`: a job, what it is after, and the alerts of their deaths, run by the call itself.
 
+use std::fs;
+
 use rustix::process::{Pid, kill_process};
 
 use crate::support::{Background, Sandbox, Signal, assert_fields, eventually, is_alive, json, wait_until};
@@ -440,4 +442,22 @@ fn a_later_run_tells_of_a_death_of_a_killed_one() {
             0
         );
     }
+}
+
+#[test]
+fn the_status_of_a_job_that_failed_counts_where_its_report_cannot_be_written() {
+    let sandbox = Sandbox::empty();
+    let run = |line: &str, command: &str| {
+        let file = fs::File::options().write(true).open("/dev/full").expect("a device");
+        let call = sandbox.call(line);
+        if command.is_empty() { call.run_into(file) } else { call.arg("-c").arg(command).run_into(file) }
+    };
+    run("run --json", "true").exits(74);
+    run("run --json", "exit 5").exits(5);
+    run("run", "echo said; exit 5").exits(5).says("could be passed on");
+    run("wait 1", "").exits(74).says("could not write to standard output");
+    run("wait 2 --json", "").exits(5).says("\"status\":5}");
+    run("wait 2", "").exits(5).says("could not write to standard output");
+    let _worker = sandbox.worker("");
+    run("enqueue --wait --json", "exit 6").exits(6).says("\"status\":6}");
 }

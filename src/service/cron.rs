@@ -109,14 +109,18 @@ impl Crontab {
 
     fn change(&self, added: Option<String>) -> Step {
         let removed = self.own_line().map(str::to_owned);
-        let mut lines: Vec<&str> = self.text.lines().collect();
-        match lines.iter().position(|line| Some(*line) == removed.as_deref()) {
-            Some(at) => drop(lines.splice(at..=at, added.as_deref())),
-            None => lines.extend(added.as_deref()),
+        // Each line with its end, which may be that of another system.
+        let mut lines: Vec<String> = self.text.split_inclusive('\n').map(str::to_owned).collect();
+        let is_own = |line: &String| line.lines().next() == removed.as_deref();
+        let new = added.iter().map(|line| format!("{line}\n"));
+        let at = lines.iter().position(is_own);
+        // The last line may have none.
+        if let Some(last) = lines.last_mut().filter(|last| at.is_none() && !last.ends_with('\n')) {
+            last.push('\n');
         }
-        // Each line has its end, also the last one.
-        let text =
-            lines.iter().chain((!lines.is_empty()).then_some(&"")).copied().collect::<Vec<_>>().join("\n");
+        let own = at.map_or(lines.len()..lines.len(), |at| at..at + 1);
+        drop(lines.splice(own, new));
+        let text = lines.concat();
         // An empty one is none.
         let command = call(&self.user, if text.is_empty() { "-r" } else { "-" });
         Step::Crontab { command, text, removed, added }
@@ -203,7 +207,7 @@ mod tests {
             slots: Some(2),
             keep: Some(Millis::parse("90d").unwrap()),
         };
-        for text in ["", "# mine\n\n0 2 * * * backup\n"] {
+        for text in ["", "# mine\n\n0 2 * * * backup\n", "# mine\r\n0 2 * * * backup\r\n\r\n"] {
             let installed = crontab(text).install(&wanted);
             let with_line = after(&installed);
             assert_eq!(

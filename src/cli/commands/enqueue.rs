@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::args::{EnqueueArgs, Global, RunArgs, WaitOptions};
 use crate::cli::batch;
-use crate::cli::commands::wait::{Waiter, final_text};
+use crate::cli::commands::wait::{Waiter, final_text, status_of_waited};
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::inside;
 use crate::cli::locate;
@@ -139,7 +139,7 @@ fn wait(out: &mut Output, store: &mut Store, jobs: &[Enqueued], args: WaitOption
             }
         }
     }
-    waited
+    waited.map(|status| status_of_waited(out, status))
 }
 
 /// Reports a job that has ended, or that only a person can get going. A success is silent, but with `--json`.
@@ -153,14 +153,14 @@ pub fn report_final(
 ) -> Result<()> {
     if out.json && !(out.quiet && job.state == JobState::Succeeded) {
         out.object(&waited_json(store, job, last, created)?);
-        out.flush()?;
+        out.send();
     }
     if job.state == JobState::Succeeded {
         return Ok(());
     }
     // Why such a job cannot go on was told when that was seen.
     if !job.is_stuck() {
-        tell(out, job, last, "")?;
+        tell(out, job, last, "");
     }
     if with_its_output && !out.json {
         show_output(out, store, job, last)?;
@@ -171,7 +171,7 @@ pub fn report_final(
         if let Some(before) = store.job(unmet.id, clock::now())? {
             let last = store.attempt(before.id, before.attempts)?;
             let at = before.finished_at().map(|at| format!(", at {}", local_time(at))).unwrap_or_default();
-            tell(out, &before, last.as_ref(), &at)?;
+            tell(out, &before, last.as_ref(), &at);
             if with_its_output {
                 show_output(out, store, &before, last.as_ref())?;
             }
@@ -201,14 +201,13 @@ fn waited_json(store: &Store, job: &JobRow, last: Option<&Attempt>, created: boo
 
 /// Says that a job did not succeed, and what its last attempt reported, such as the program that is not there. `at` says when, if
 /// that may have been another night.
-fn tell(out: &mut Output, job: &JobRow, last: Option<&Attempt>, at: &str) -> Result<()> {
-    out.flush()?;
+fn tell(out: &mut Output, job: &JobRow, last: Option<&Attempt>, at: &str) {
+    out.send();
     warn(&format!("{}{at}; {} tells more", final_text(job), runner("inspect", job.id)));
     let last = last.filter(|_| has_failed(job) && !out.json);
     if let Some((number, message)) = last.and_then(|last| last.message.as_ref().map(|it| (last.number, it))) {
         warn(&format!("attempt {number}: {}", shown_line(message)));
     }
-    Ok(())
 }
 
 const fn has_failed(job: &JobRow) -> bool {
@@ -221,12 +220,13 @@ fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: Option<&Atte
     let output = store.output(last.job_id, last.number)?;
     if out.json {
         out.object(&with_output(attempt_json(job, Some(last)), &output));
-        return out.flush();
+        out.send();
+        return Ok(());
     }
     let [mut stdout, stderr] = OutputStream::BOTH
         .map(|stream| OutputCursor::new(OutputForm { only: Some(stream), timestamps: false }));
     stdout.print(out, &output, true);
-    out.flush()?;
+    out.send();
     stderr.print_on_stderr(&output);
     Ok(())
 }

@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::enqueue;
-use super::wait::{exit_status_of_job, is_ignored};
+use super::wait::{exit_status_of_job, is_ignored, status_of_waited};
 use super::work::default_slots;
 use crate::cli::args::{Global, RunArgs};
 use crate::cli::error::{CliError, ExitStatus, describe, print_error};
@@ -68,7 +68,7 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     let ended = ran.and_then(|summary| {
         stops.were_handled(&summary);
         let (status, id) = end(global, args, out, task, summary)?;
-        out.flush().map(|()| (status, Some(id)))
+        Ok((status_of_waited(out, status), Some(id)))
     });
     let (status, job) = ended.unwrap_or_else(|error| {
         let error = describe(&error);

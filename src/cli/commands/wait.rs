@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::cli::args::{Global, WaitArgs};
-use crate::cli::error::{CliError, ExitStatus, print_error};
+use crate::cli::error::{CliError, ExitStatus, describe, print_error};
 use crate::cli::inside::{self, Held};
 use crate::cli::locate::{self, Named};
 use crate::cli::namesakes::say_which;
@@ -47,7 +47,7 @@ pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitSta
         return Ok(exit);
     }
     let ids = without_own(&store, args, ids, out.quiet)?;
-    Waiter::new(args.timeout, out.quiet)?.wait_for(&mut store, &ids, &mut |_, job, _| {
+    let waited = Waiter::new(args.timeout, out.quiet)?.wait_for(&mut store, &ids, &mut |_, job, _| {
         if out.quiet && job.state == JobState::Succeeded {
             return Ok(());
         }
@@ -56,8 +56,22 @@ pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitSta
         } else {
             out.line(final_line(job, &out.paint_status(job.status())));
         }
-        out.flush()
-    })
+        out.send();
+        Ok(())
+    });
+    Ok(status_of_waited(out, waited?))
+}
+
+/// The status of a call that has waited for jobs. Where its own output could not be written, that is told, and the status of a job
+/// that failed counts all the same.
+pub fn status_of_waited(out: &mut Output, status: ExitStatus) -> ExitStatus {
+    let Err(error) = out.flush() else { return status };
+    let mut error = describe(&error);
+    if status != ExitStatus::SUCCESS {
+        error.status = status;
+    }
+    print_error(&error);
+    error.status
 }
 
 /// Leaves out the jobs that wait for this call, which would wait for them for ever. An error if they are all that was named.

@@ -192,6 +192,12 @@ impl Output {
     /// Sends what was written on its way, and tells the first failure of a write, once. It is no failure if the reader has
     /// closed the pipe.
     pub fn flush(&mut self) -> Result<()> {
+        self.send();
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Sends what was written on its way. A failure is left for the next [`Output::flush`] to tell.
+    pub fn send(&mut self) {
         // A flush takes the lock of standard output. The log thread of a worker may hold that lock for ever, if nobody reads
         // the log, so a verb that wrote nothing must not ask for it.
         if std::mem::take(&mut self.unflushed) > 0
@@ -200,7 +206,6 @@ impl Output {
             let done = out.flush();
             self.note(done);
         }
-        self.failure.take().map_or(Ok(()), Err)
     }
 
     /// Whether all that is still written is dropped, because the reader has closed the pipe, or a write has failed. A verb
