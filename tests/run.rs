@@ -147,7 +147,7 @@ fn the_next_call_goes_on_after_a_kill_exactly_once_key_or_no_key() {
         sandbox.until_logged(1);
         wait_until("the start is on record", || sandbox.job(1)["started_at"] != json!(null));
         run.kill();
-        sandbox.run(&format!("run {name} --priority 7")).ok().says("goes on with job 1").says("not used");
+        sandbox.run(&format!("run {name}")).ok().says("goes on with job 1").says("not used");
         assert_eq!(sandbox.log(), ["begin 1", "begin 2"]);
         assert_eq!(sandbox.count_jobs(), 1);
         assert_fields(&sandbox.job(1), &json!({"state": "succeeded", "attempts": 2, "priority": 0}));
@@ -460,4 +460,78 @@ fn the_status_of_a_job_that_failed_counts_where_its_report_cannot_be_written() {
     run("wait 2", "").exits(5).says("could not write to standard output");
     let _worker = sandbox.worker("");
     run("enqueue --wait --json", "exit 6").exits(6).says("\"status\":6}");
+}
+
+/// A job that stays until the file `go` is there, and whose lost attempts are made up for at once.
+const STAYS: &str = "[jobs.load]\ncommand = 'cat >> rows; echo $X >> log; [ -e go ] || exec sleep 60'\n\
+                     backoff = { strategy = 'constant', delay = '0s', jitter = false }\n";
+
+#[test]
+fn a_call_that_says_more_than_which_work_it_is_runs_its_own_job_after_what_is_left() {
+    for (options, input, jobs) in [
+        ("--stdin", "tuesday\n", 2),
+        ("--env X=tuesday", "", 2),
+        ("--idempotency-key tuesday", "", 2),
+        ("--priority 1", "", 2),
+        // The same call again, and one that says no more.
+        ("--idempotency-key monday", "", 1),
+        ("", "", 1),
+    ] {
+        let sandbox = Sandbox::new(STAYS);
+        sandbox.write("input", "monday\n");
+        let line = "exec runner run load -q --stdin --idempotency-key monday --env X=monday < input";
+        let first = sandbox.program("sh").with_runner_on_path().arg("-c").arg(line);
+        let killed = Background::start(&sandbox, first);
+        sandbox.until_logged(1);
+        killed.kill();
+        sandbox.write("go", "");
+        let ran = sandbox.call(&format!("run load {options}")).stdin(input).run().exits(0);
+        assert!(ran.stderr.contains("goes on with job 1 load"), "{options}: {ran}");
+        assert_eq!(ran.stderr.contains("the job of this call comes after it"), jobs == 2, "{options}: {ran}");
+        assert_eq!(sandbox.count_jobs(), jobs, "{options}");
+        assert_eq!(sandbox.job(1)["state"], "succeeded", "{options}");
+        let rows = ["monday\nmonday\n", input].concat();
+        assert_eq!(sandbox.read("rows"), rows, "{options}");
+        let last = if options.contains("X=tuesday") {
+            "tuesday"
+        } else if jobs == 2 {
+            ""
+        } else {
+            "monday"
+        };
+        assert_eq!(sandbox.log().last().map(String::as_str), Some(last), "{options}");
+    }
+}
+
+#[test]
+fn ctrl_c_while_an_earlier_job_is_finished_goes_no_further() {
+    let sandbox = Sandbox::new(STAYS);
+    let killed = Background::start(&sandbox, sandbox.call("run load -q"));
+    sandbox.until_logged(1);
+    killed.kill();
+    let mut later = Background::start(&sandbox, sandbox.call("run load --env X=tuesday"));
+    sandbox.until_logged(2);
+    later.signal(Signal::INT);
+    later.wait().exits(130);
+    assert_eq!((sandbox.count_jobs(), &sandbox.job(1)["state"]), (1, &json!("cancelled")));
+}
+
+#[test]
+fn it_takes_on_what_becomes_left_to_nobody_while_it_runs() {
+    let jobs = "[jobs.first]\ncommand = 'echo first >> log; [ -e go ] || exec sleep 60'\nunique_key = 'first'\n\
+                backoff = { strategy = 'constant', delay = '0s', jitter = false }\n\
+                [jobs.second]\ncommand = 'echo second >> log'\nafter = ['first']\n";
+    // A worker or another run holds what the job is after, and is killed.
+    for holder in ["work -j1", "run first -q"] {
+        let sandbox = Sandbox::new(jobs);
+        sandbox.run("enqueue first").ok();
+        let holder = Background::start(&sandbox, sandbox.call(holder));
+        sandbox.until_logged(1);
+        let mut run = Background::start(&sandbox, sandbox.call("run second"));
+        eventually("it has its job", || (sandbox.count_jobs() == 2).then_some(()));
+        holder.kill();
+        sandbox.write("go", "");
+        run.wait().exits(0);
+        assert_eq!(sandbox.log(), ["first", "first", "second"]);
+    }
 }

@@ -151,6 +151,12 @@ impl JobOptions {
         flags.get_arguments().map(name).collect()
     }
 
+    /// Whether they say more of a job than which work it is.
+    pub fn say_more_than_the_work(&self) -> bool {
+        let Self { name, command, args, label, unique_key, on_conflict, no_deps, .. } = self.clone();
+        *self != Self { name, command, args, label, unique_key, on_conflict, no_deps, ..Self::default() }
+    }
+
     /// Refuses options that contradict each other, as the job file does.
     pub fn check(&self) -> Result<()> {
         if let Some(contradiction) = self.layer()?.contradictions().first() {

@@ -55,7 +55,7 @@ pub use write::limits::{BlockReason, LimitChange};
 pub use write::outputs::LiveOutput;
 pub use write::prune::{Kept, PruneFilter};
 pub use write::recover::OrphanedClaim;
-pub use write::runs::RunStart;
+pub use write::runs::{Others, RunStart};
 pub use write::scheduled_run::ScheduledRun;
 pub use write::schedules::{DeclaredSchedule, StoredSchedule};
 pub use write::stuck::{DependencyState, UnmetDependency};

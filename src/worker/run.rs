@@ -23,6 +23,12 @@ pub trait RunTask {
 
     /// Is called whenever something may have changed. False if it makes no sense to wait for the job any longer.
     fn look(&mut self, store: &Store, job: i64) -> bool;
+
+    /// Takes on what the job waits for and nobody else would start any more. True if there is something.
+    fn take_on(&mut self, store: &mut Store) -> bool;
+
+    /// Whether the job that has ended was only the first of two: then [`RunTask::start`] is called again.
+    fn goes_on(&mut self, store: &Store) -> bool;
 }
 
 /// How far a `run` has come.

@@ -24,7 +24,7 @@ use crate::model::{Event, JobState, Outcome, OutputStream, decision_text, signal
 use crate::place::runner;
 use crate::process::{PassOn, has_waiting_input};
 use crate::report::{Reporter, words};
-use crate::store::{self, BlockReason, JobRow, Liveness, NewJob, RunStart, Store};
+use crate::store::{self, BlockReason, JobRow, Liveness, NewJob, Others, RunStart, Store, WorkerStatus};
 use crate::text::{Timestamp, relative_time};
 use crate::view::terminal::{Output, print_through, warn};
 use crate::view::text::status::{dependency_text, limit_text, rate_text, waits_for_others_text};
@@ -61,7 +61,7 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     let printed = Arc::clone(&pass_on);
     print_through(move |stream, bytes| printed.take(stream, bytes));
     let stops = Stops::default();
-    let mut task = Task::new(plan, out.quiet);
+    let mut task = Task::new(plan, out.quiet, args.stdin || args.options.say_more_than_the_work());
     let mut reporter = RunReporter { quiet: out.quiet, stops: &stops };
     let of_jobs = (!out.quiet && !out.json).then(|| Arc::clone(&pass_on));
     let ran = worker::run(store, default_slots(), &mut reporter, &mut task, of_jobs);
@@ -209,6 +209,8 @@ fn interrupted_text(args: &RunArgs, job: &JobRow, number: i32) -> String {
 struct Task {
     plan: Plan,
     quiet: bool,
+    /// The call says more of its job than which work it is, so an earlier job cannot stand for it.
+    says_more: bool,
     /// It tells of input that waits on standard input, because nobody will read that.
     looks_for_input: bool,
     started: Option<Result<RunStart>>,
@@ -257,15 +259,45 @@ impl RunTask for Task {
         }
         self.gave_up.is_none()
     }
+
+    fn take_on(&mut self, store: &mut Store) -> bool {
+        let others = store.others_before_run(self.worker).unwrap_or_default();
+        if others.is_empty() {
+            return false;
+        }
+        let Ok(workers) = worker_statuses(store) else { return false };
+        // A failure is met again at the next look.
+        let taken_on =
+            with_others(&workers, |state| store.take_on_left(self.worker, &self.plan.jobs, &others, state));
+        taken_on.unwrap_or(false)
+    }
+
+    fn goes_on(&mut self, store: &Store) -> bool {
+        let Some(Ok(RunStart::TakenOn(id))) = self.started else { return false };
+        let job = store.job_of_run(self.worker).ok().flatten().unwrap_or(id);
+        let job = store.job(job, clock::now()).ok().flatten();
+        // Nothing goes on where the job that came first was removed meanwhile, or cannot end.
+        self.says_more && job.is_some_and(|job| job.state.is_final() && !self.is_own(&job))
+    }
+}
+
+/// Hands the state of these other workers to a call of the store.
+fn with_others<T>(workers: &[WorkerStatus], call: impl FnOnce(Others<'_>) -> T) -> T {
+    let would_start = |queue: &str, needs| {
+        workers.iter().any(|worker| worker.takes_from(queue) && worker.row.version >= needs)
+    };
+    let is_dead = |id| workers.iter().any(|worker| worker.row.id == id && worker.liveness == Liveness::Dead);
+    call(Others { would_start: &would_start, is_dead: &is_dead })
 }
 
 impl Task {
-    fn new(plan: Plan, quiet: bool) -> Self {
+    fn new(plan: Plan, quiet: bool, says_more: bool) -> Self {
         let takes_input =
             named(&plan).is_some_and(|job| job.stdin.is_some() || job.definition.stdin.is_some());
         Self {
             plan,
             quiet,
+            says_more,
             looks_for_input: !takes_input && !quiet,
             started: None,
             worker: 0,
@@ -273,6 +305,12 @@ impl Task {
             held: Held::default(),
             gave_up: None,
         }
+    }
+
+    /// Whether this earlier job was enqueued by the same call, by the key that the call gives.
+    fn is_own(&self, job: &JobRow) -> bool {
+        let key = named(&self.plan).and_then(|named| named.idempotency_key.as_ref());
+        key.is_some_and(|key| job.idempotency_key.as_ref() == Some(key))
     }
 
     /// The error of a `run` from inside a job, if nothing that it has left to do can start before this call ends.
@@ -291,14 +329,12 @@ impl Task {
 
     fn enqueue(&mut self, store: &mut Store, worker: i64) -> Result<RunStart> {
         let workers = worker_statuses(store)?;
-        let would_start = |queue: &str| workers.iter().any(|worker| worker.takes_from(queue));
-        let is_dead =
-            |id| workers.iter().any(|worker| worker.row.id == id && worker.liveness == Liveness::Dead);
         enqueue::tell_move(self.plan.register(store)?, self.quiet);
         for job in &mut self.plan.jobs {
             job.run_worker_id = Some(worker);
         }
-        let started = store.start_run(worker, &self.plan.jobs, &would_start, &is_dead);
+        let (jobs, says_more) = (&self.plan.jobs, self.says_more);
+        let started = with_others(&workers, |others| store.start_run(worker, jobs, says_more, others));
         let start = started.map_err(|error| enqueue::failure(store, &self.plan, error))?;
         if self.quiet {
             return Ok(start);
@@ -309,7 +345,7 @@ impl Task {
             let is_taken_on = start == RunStart::TakenOn(id);
             warn(&match named(&self.plan) {
                 Some(named) if !is_taken_on => enqueue::held_key(named, &job) + &due_text(&job),
-                _ => taken_on_text(store, &job)?,
+                _ => taken_on_text(store, &job, self.says_more && !self.is_own(&job))?,
             });
         }
         Ok(start)
@@ -322,7 +358,7 @@ fn named(plan: &Plan) -> Option<&NewJob> {
 }
 
 /// Says that a `run` goes on with an earlier job, and what became of the last attempt of that.
-fn taken_on_text(store: &Store, job: &JobRow) -> Result<String> {
+fn taken_on_text(store: &Store, job: &JobRow, comes_first: bool) -> Result<String> {
     let last = store.attempt(job.id, job.attempts)?;
     let ended = last.map(|last| decision_text(&last, job.definition.policy.max_attempts()));
     let ended = ended.map(|ended| format!(" ({ended})")).unwrap_or_default();
@@ -330,9 +366,12 @@ fn taken_on_text(store: &Store, job: &JobRow) -> Result<String> {
     if !due.is_empty() {
         due += ", and Ctrl-C cancels it";
     }
-    Ok(format!(
-        "goes on with job {id} {title}, which nobody else would run{ended}; the options of this call are not used{due}"
-    ))
+    let then = if comes_first {
+        "the job of this call comes after it"
+    } else {
+        "the options of this call are not used"
+    };
+    Ok(format!("goes on with job {id} {title}, which nobody else would run{ended}; {then}{due}"))
 }
 
 /// Says when a pending job is due, if that is later, and how to start it now.

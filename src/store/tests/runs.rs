@@ -1,7 +1,7 @@
 //! What a `run` finds of the runs before it.
 
 use super::fixture::{Scene, definition, new_job, worker_row};
-use crate::store::{DefinitionCache, NewJob, RunStart, Takes, TurnRequest, Worker};
+use crate::store::{DefinitionCache, NewJob, Others, RunStart, Takes, TurnRequest, Worker};
 use crate::text::Timestamp;
 
 /// Registers a `run` of this name.
@@ -12,7 +12,11 @@ fn register(scene: &mut Scene, name: &str) -> i64 {
 /// Each of these runs is for the same work, and no worker takes its queue.
 fn start(scene: &mut Scene, run: i64, is_dead: impl Fn(i64) -> bool) -> RunStart {
     let job = NewJob { run_worker_id: Some(run), ..new_job(definition("night")) };
-    scene.store.at(Timestamp(1)).start_run(run, &[job], &|_| false, &is_dead).unwrap()
+    scene
+        .store
+        .at(Timestamp(1))
+        .start_run(run, &[job], false, Others { would_start: &|_, _| false, is_dead: &is_dead })
+        .unwrap()
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, each, maybe, one, run, value};
 use crate::store::file::schema;
+use crate::store::file::version::Version;
 use crate::text::Timestamp;
 
 /// What a `run` has found or put on disk.
@@ -39,17 +40,17 @@ const MAX_ALERTS: usize = 1_000;
 
 impl Store {
     /// Enqueues the one job that was named, with its dependencies, for the `run` with this row id, or takes on an unfinished
-    /// job of the same work. `would_start` says whether a living worker takes the jobs of a queue, `is_dead` whether the worker with a
-    /// row id is dead: nobody may have been able to recover it yet.
+    /// job of the same work. If the call says more of its job than which work it is (`says_more`), it takes on only what is due: that
+    /// is finished first, and then this is called again.
     pub fn start_run(
         &mut self,
         worker: i64,
         jobs: &[NewJob],
-        would_start: &dyn Fn(&str) -> bool,
-        is_dead: &dyn Fn(i64) -> bool,
+        says_more: bool,
+        others: Others<'_>,
     ) -> Result<RunStart> {
         self.write(|tx| {
-            let start = Run { tx, worker, would_start, is_dead }.start(jobs)?;
+            let start = Run { tx, worker, others, says_more }.start(jobs)?;
             if let RunStart::Enqueued(id) | RunStart::TakenOn(id) = start {
                 run(tx, "UPDATE workers SET run_job_id = ?2 WHERE id = ?1", [worker, id])?;
             }
@@ -61,6 +62,43 @@ impl Store {
     pub fn job_of_run(&self, worker: i64) -> Result<Option<i64>> {
         let sql = "SELECT run_job_id FROM workers WHERE id = ?1";
         self.read(|tx| Ok(maybe(tx, sql, [worker], value::<Option<i64>>)?.flatten()))
+    }
+
+    /// Unfinished jobs of others that jobs of this `run` wait for, at any distance.
+    pub fn others_before_run(&self, worker: i64) -> Result<Vec<i64>> {
+        let sql = "WITH RECURSIVE before (id) AS
+                       (SELECT d.dependency_id FROM jobs AS j JOIN dependencies AS d ON d.job_id = j.id AND NOT d.met
+                        WHERE j.run_worker_id = ?1 AND j.state = 'pending' AND j.unmet_dependencies > 0
+                        UNION
+                        SELECT d.dependency_id FROM before JOIN dependencies AS d ON d.job_id = before.id AND NOT d.met)
+                   SELECT j.id FROM before JOIN jobs AS j ON j.id = before.id
+                   WHERE j.run_worker_id IS NOT ?1 AND (j.state = 'pending' OR j.state = 'running')";
+        self.read(|tx| all(tx, sql, [worker], value))
+    }
+
+    /// Makes jobs of others jobs of this `run`, if they do the work of one of its call, and nobody living would start them any more.
+    /// True if there is one.
+    pub fn take_on_left(
+        &mut self,
+        worker: i64,
+        call: &[NewJob],
+        jobs: &[i64],
+        others: Others<'_>,
+    ) -> Result<bool> {
+        self.write(|tx| {
+            let run = Run { tx, worker, others, says_more: false };
+            let mut any = false;
+            for id in jobs {
+                for wanted in call {
+                    if run.may_take_on(*id, wanted)? {
+                        run.take_on(*id)?;
+                        any = true;
+                        break;
+                    }
+                }
+            }
+            Ok(any)
+        })
     }
 
     /// Of the jobs of this `run`: whether one may still go on, and how many only a person can get going.
@@ -106,13 +144,22 @@ impl Store {
     }
 }
 
+/// The other workers, as far as a `run` has to know them.
+#[derive(Clone, Copy)]
+pub struct Others<'a> {
+    /// Whether a living worker takes jobs of this queue that need this version.
+    pub would_start: &'a dyn Fn(&str, Version) -> bool,
+    /// Whether the worker with this row id is dead: nobody may have been able to recover it yet.
+    pub is_dead: &'a dyn Fn(i64) -> bool,
+}
+
 /// A `run` that decides what to do, within one transaction.
 struct Run<'a> {
     tx: &'a Tx<'a>,
     /// Its row id.
     worker: i64,
-    would_start: &'a dyn Fn(&str) -> bool,
-    is_dead: &'a dyn Fn(i64) -> bool,
+    others: Others<'a>,
+    says_more: bool,
 }
 
 impl Run<'_> {
@@ -192,7 +239,10 @@ impl Run<'_> {
             Ok(is_same.then_some(row.get::<_, i64>("id")?))
         })?;
         for id in same_work.into_iter().flatten() {
-            if self.is_left_to_nobody(id)? && !stuck::is_stuck(self.tx, id)? {
+            if self.is_left_to_nobody(id)?
+                && self.may_come_first(id, wanted)?
+                && !stuck::is_stuck(self.tx, id)?
+            {
                 return Ok(Some(id));
             }
         }
@@ -211,7 +261,19 @@ impl Run<'_> {
     fn may_take_on(&self, id: i64, wanted: &NewJob) -> Result<bool> {
         let sql = format!("{} WHERE j.id = ?1", earlier_jobs(""));
         let does_the_work = |row: &Row<'_>| Ok(EarlierJob::read(row)?.does_the_work_of(wanted));
-        Ok(one(self.tx, &sql, [id], does_the_work)? && self.is_left_to_nobody(id)?)
+        Ok(one(self.tx, &sql, [id], does_the_work)?
+            && self.is_left_to_nobody(id)?
+            && self.may_come_first(id, wanted)?)
+    }
+
+    /// Whether this call may go on with an earlier job: if it says more, that job is to be due, unless the key of the call says that
+    /// it was called for that job.
+    fn may_come_first(&self, id: i64, wanted: &NewJob) -> Result<bool> {
+        let sql =
+            "SELECT j.run_at <= ?2 OR coalesce(j.idempotency_key = ?3, 0) FROM jobs AS j WHERE j.id = ?1";
+        Ok(!self.says_more
+            || wanted.is_dependency
+            || one(self.tx, sql, params![id, self.tx.now, wanted.idempotency_key], value)?)
     }
 
     /// Whether this job is unfinished, and nobody living runs it or would start it.
@@ -220,18 +282,20 @@ impl Run<'_> {
             return Ok(false);
         }
         let sql = format!(
-            "SELECT j.queue, j.worker_id, j.run_worker_id, j.state = 'pending' OR EXISTS
+            "SELECT j.queue, j.needs_version, j.worker_id, j.run_worker_id, j.state = 'pending' OR EXISTS
                         (SELECT 1 FROM workers AS w WHERE w.id = j.worker_id AND w.leftover_since IS NOT NULL) AS waits,
                     {IS_KEPT} AS is_kept
              FROM jobs AS j WHERE j.id = ?1 AND j.needs_version <= ?2"
         );
         let found = maybe(self.tx, &sql, params![id, schema::known().version()], |row| {
             let queue: String = row.get("queue")?;
-            let is_of_dead =
-                |column| Ok::<_, StoreError>(row.get::<_, Option<i64>>(column)?.is_some_and(self.is_dead));
+            let is_of_dead = |column| {
+                Ok::<_, StoreError>(row.get::<_, Option<i64>>(column)?.is_some_and(self.others.is_dead))
+            };
             let waits = row.get("waits")? || is_of_dead("worker_id")?;
             let is_kept = row.get("is_kept")? && !is_of_dead("run_worker_id")?;
-            Ok(waits && !is_kept && !(self.would_start)(&queue))
+            let needs = Version(row.get("needs_version")?);
+            Ok(waits && !is_kept && !(self.others.would_start)(&queue, needs))
         })?;
         Ok(found.unwrap_or(false))
     }

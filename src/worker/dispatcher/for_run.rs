@@ -22,11 +22,24 @@ impl Dispatcher<'_> {
         Ok(())
     }
 
+    /// Begins the next job of a `run` whose first one was left by an earlier call, and has ended. False if there is none.
+    pub(super) fn begin_next_of_run(&mut self) -> bool {
+        let conditions = self.exit_conditions();
+        let is_at_its_end = conditions.is_done() && !conditions.is_stopping && !conditions.gave_up;
+        let Some(run) = self.run.as_mut().filter(|run| is_at_its_end && run.job.is_some()) else {
+            return false;
+        };
+        let goes_on = self.summary.cancelled_by.is_none() && run.task.goes_on(&self.store);
+        run.has_started = !goes_on;
+        goes_on
+    }
+
     pub(super) fn look_at_run(&mut self) {
         if let Some(Run { task, job: Some(job), gave_up, .. }) = &mut self.run {
             if let Ok(Some(present)) = self.store.job_of_run(self.worker.id) {
                 *job = present;
             }
+            self.turn_needed |= task.take_on(&mut self.store);
             *gave_up = !task.look(&self.store, *job);
         }
     }

@@ -124,6 +124,11 @@ impl Dispatcher<'_> {
             }
             self.turn()?;
             self.look_at_run();
+            while self.begin_next_of_run() {
+                self.start_run()?;
+                self.turn()?;
+                self.look_at_run();
+            }
             if self.exit_conditions().is_done() {
                 return self.damage.take().map_or(Ok(()), |damage| Err(damage.into()));
             }

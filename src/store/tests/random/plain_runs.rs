@@ -29,11 +29,12 @@ impl Plain {
         &mut self,
         run: i64,
         jobs: &[NewJob],
+        says_more: bool,
         served: &[&str],
         now: Timestamp,
     ) -> Result<RunStart> {
         let before = self.clone();
-        let start = self.find_or_enqueue(run, jobs, served, now);
+        let start = self.find_or_enqueue(run, jobs, says_more, served, now);
         match &start {
             Ok(RunStart::Enqueued(id) | RunStart::TakenOn(id)) => {
                 let (row, _) = self.workers.iter_mut().find(|(row, _)| row.id == run).unwrap();
@@ -52,6 +53,7 @@ impl Plain {
         &mut self,
         run: i64,
         jobs: &[NewJob],
+        says_more: bool,
         served: &[&str],
         now: Timestamp,
     ) -> Result<RunStart> {
@@ -59,8 +61,17 @@ impl Plain {
         let is_same_work =
             |job: &&Job| job.run.is_some() && job.is_unfinished() && job.does_the_work_of(named);
         let same: Vec<i64> = self.jobs.values().filter(is_same_work).map(|job| job.id).collect();
+        // What is due later is no reason to keep a call waiting that says more than which work it is.
+        let may_come_first = |plain: &Self, id: i64| {
+            let job = &plain.jobs[&id];
+            let key = named.idempotency_key.as_ref();
+            !says_more
+                || job.run_at <= now
+                || key.is_some_and(|key| job.idempotency_key.as_ref() == Some(key))
+        };
         for id in same {
-            if self.is_left_to_nobody(id, served, now) && !self.is_stuck(id, None) {
+            if self.is_left_to_nobody(id, served, now) && may_come_first(self, id) && !self.is_stuck(id, None)
+            {
                 self.take_on(id, run, served, now);
                 return Ok(RunStart::TakenOn(id));
             }
@@ -70,7 +81,12 @@ impl Plain {
         {
             let (id, is_fresh) = (holder.id, holder.state == JobState::Pending && holder.attempts.is_empty());
             let is_replaced = named.on_conflict == OnConflict::Replace && is_fresh;
-            if !is_replaced && holder.does_the_work_of(named) && self.is_left_to_nobody(id, served, now) {
+            let does_the_work = holder.does_the_work_of(named);
+            if !is_replaced
+                && does_the_work
+                && self.is_left_to_nobody(id, served, now)
+                && may_come_first(self, id)
+            {
                 self.take_on(id, run, served, now);
                 return Ok(RunStart::TakenOn(id));
             }
@@ -79,7 +95,9 @@ impl Plain {
         for enqueued in self.enqueue(jobs, now)? {
             let id = enqueued.id;
             let does_the_work = self.jobs[&id].does_the_work_of(&jobs[enqueued.index]);
-            let is_left = !enqueued.created && does_the_work && self.is_left_to_nobody(id, served, now);
+            let may_be_taken = enqueued.index != place || may_come_first(self, id);
+            let is_left =
+                !enqueued.created && does_the_work && self.is_left_to_nobody(id, served, now) && may_be_taken;
             if is_left {
                 self.take_on(id, run, served, now);
             }

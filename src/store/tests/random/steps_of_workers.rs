@@ -8,7 +8,7 @@ use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 use super::draw;
 use super::history::History;
 use crate::model::Event;
-use crate::store::{Due, EndedAttempt, LiveOutput, RunStart, Takes, TurnRequest};
+use crate::store::{Due, EndedAttempt, LiveOutput, Others, RunStart, Takes, TurnRequest};
 use crate::text::Timestamp;
 
 /// As many `run`s live at once.
@@ -35,8 +35,15 @@ impl History {
         let number = self.rng.random_range(0..=2);
         let served: Vec<&str> = draw::QUEUES.sample(&mut self.rng, number).copied().collect();
         self.log(format!("run {run} begins where workers take {served:?}: {jobs:?}"));
-        let would_start = |queue: &str| served.contains(&queue);
-        let answer = self.store().0.at(now).start_run(run, &jobs, &would_start, &|_| false);
+
+        let says_more = self.rng.random_bool(0.3);
+        let would_start = |queue: &str, _| served.contains(&queue);
+        let answer = self.store().0.at(now).start_run(
+            run,
+            &jobs,
+            says_more,
+            Others { would_start: &would_start, is_dead: &|_| false },
+        );
         if let Ok(start) = answer {
             self.kinds.insert(match start {
                 RunStart::Enqueued(_) => "run, enqueued",
@@ -44,7 +51,7 @@ impl History {
                 RunStart::Held(_) => "run, held",
             });
         }
-        let expected = self.plain.start_run(run, &jobs, &served, now);
+        let expected = self.plain.start_run(run, &jobs, says_more, &served, now);
         self.agree(&answer, &expected);
     }
 
