@@ -547,3 +547,35 @@ fn a_run_that_is_suspended_needs_attention() {
     settle_later(&sandbox, &entry);
     sandbox.until_state(1, "succeeded");
 }
+
+#[test]
+fn a_worker_that_claims_no_more_or_is_too_old_is_not_counted_on() {
+    let sandbox = Sandbox::empty();
+    let last = sandbox.add_line("", "until [ -e go ]; do sleep 0.02; done");
+    let mut worker = sandbox.worker("--max-jobs 1");
+    sandbox.until_state(last, "running");
+    sandbox.add("-- true");
+    let entry = shown(&sandbox, "no_worker", false);
+    says(&entry, "is stopping and starts nothing");
+    let waits = sandbox.run("enqueue --wait --wait-timeout 2s -- true").exits(75);
+    assert!(waits.stderr.contains("is stopping and starts nothing"), "{waits}");
+    // A run takes on what nobody else would start.
+    let key = "--unique-key k";
+    sandbox.add(&format!("--name keyed {key} -- true"));
+    sandbox.run(&format!("run --name keyed {key} -- true")).exits(0).says("goes on with job");
+    sandbox.write("go", "");
+    worker.wait().ok();
+    // A dead worker's job that the living one does not know is left to nobody.
+    let newer = sandbox.add("-- sleep 60");
+    let worker = sandbox.worker("");
+    sandbox.until_state(newer, "running");
+    worker.kill();
+    sandbox.sql().run(&format!(
+        "DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET needs_version = 1003 WHERE id = {newer};
+         PRAGMA user_version = 1003"
+    ));
+    let _worker = sandbox.worker("");
+    let entry = entries(&|line| sandbox.run(line), "no_worker");
+    let orphan = entry.iter().find(|entry| entry["jobs"] == serde_json::json!([newer])).expect("an entry");
+    says(orphan, "died, and no other worker recovers");
+}

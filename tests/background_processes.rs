@@ -9,27 +9,38 @@ use crate::support::{
     Background, Call, NOBODY, Sandbox, Signal, eventually, is_alive, is_root, json, signal, wait_until,
 };
 
-/// The first attempt leaves a process that ignores SIGTERM. The second waits for its end, at most half a minute.
+/// The first attempt fails, and writes its environment to a file.
 const JOBS: &str = r#"
 [jobs.leaves]
-command = """
-echo $RUNNER_ATTEMPT >> log
-[ $RUNNER_ATTEMPT = 1 ] || exit 0
-(trap '' TERM; while [ -e runner.db ]; do sleep 0.02; done) > /dev/null 2>&1 &
-exit 1
-"""
+command = "echo $RUNNER_ATTEMPT >> log; [ $RUNNER_ATTEMPT = 1 ] || exit 0; env -0 > env; exit 1"
 max_attempts = 2
-backoff = { strategy = "constant", delay = "0s", jitter = false }
-grace_period = "30s"
+backoff = { strategy = "constant", delay = "1h", jitter = false }
+grace_period = "GRACE"
 "#;
 
-/// The job is claimed for its second attempt.
-fn claimed_again(options: &str) -> (Sandbox, Background) {
-    let sandbox = Sandbox::new(JOBS);
+/// The first attempt of a job has failed, and a process that ignores SIGTERM has joined what it has left: what was there before is
+/// ended before a retry is recorded.
+fn left_by_the_first(options: &str, grace: &str) -> (Sandbox, Background, i32) {
+    let sandbox = Sandbox::new(&JOBS.replace("GRACE", grace));
     sandbox.run(&format!("enqueue leaves {options}")).ok();
     let worker = sandbox.worker("-j1");
-    eventually("the second attempt is claimed", || {
-        (count(&sandbox, "state = 'running' AND attempts = 1") == 1).then_some(())
+    wait_until("the first attempt has failed", || count(&sandbox, "attempts = 1") == 1);
+    let environment = sandbox.read("env");
+    let variables = environment.split('\0').filter_map(|variable| variable.split_once('='));
+    let line = "trap '' TERM; echo $$ > joined; while [ -e runner.db ]; do sleep 0.02; done";
+    let joins = sandbox.program("sh").arg("-c").arg(line);
+    let joins = variables.fold(joins, |call, (name, value)| call.env(name, value));
+    drop(joins.spawn(Stdio::null(), Stdio::null()));
+    let pid = sandbox.pid_of("joined");
+    (sandbox, worker, pid)
+}
+
+/// The job is claimed for its second attempt, which waits for that process.
+fn claimed_again() -> (Sandbox, Background) {
+    let (sandbox, worker, _) = left_by_the_first("--unique-key k", "30s");
+    sandbox.sql().run("UPDATE jobs SET run_at = 1000 * unixepoch(), expires_at = 1000 * unixepoch() + 4000");
+    wait_until("the second attempt is claimed", || {
+        count(&sandbox, "state = 'running' AND attempts = 1") == 1
     });
     (sandbox, worker)
 }
@@ -40,7 +51,7 @@ fn count(sandbox: &Sandbox, which: &str) -> i64 {
 
 #[test]
 fn a_stopping_worker_starts_no_attempt_that_still_waits() {
-    let (sandbox, mut worker) = claimed_again("");
+    let (sandbox, mut worker) = claimed_again();
     worker.ask_to_stop(Signal::TERM);
     let ran = worker.wait();
     assert!(ran.stderr.contains("0 running"), "{ran}");
@@ -51,7 +62,7 @@ fn a_stopping_worker_starts_no_attempt_that_still_waits() {
 
 #[test]
 fn an_attempt_that_still_waits_expires_in_time() {
-    let (sandbox, _worker) = claimed_again("--expires-in 3s --unique-key k");
+    let (sandbox, _worker) = claimed_again();
     eventually("it has expired", || (count(&sandbox, "dead_reason = 'expired'") == 1).then_some(()));
     assert_eq!(sandbox.run("enqueue leaves --in 1h --unique-key k").ok().stdout, "2\n");
     assert_eq!(sandbox.log(), ["1"]);
@@ -114,6 +125,46 @@ fn a_background_child_that_holds_no_pipe_is_no_leak() {
     let stray = sandbox.pid_of("stray");
     assert!(is_alive(stray));
     signal(stray, Signal::KILL);
+}
+
+#[test]
+fn what_an_attempt_has_left_is_ended_before_its_retry_is_recorded() {
+    let left =
+        |code: i32| format!("sleep 60 > /dev/null 2>&1 & echo $! > stray; echo $$ >> log; exit {code}");
+    for (keys, code, is_ended) in [
+        ("backoff = '1h'", 1, true),
+        // Nothing runs beside what a success or a death has left.
+        ("backoff = '1h'", 0, false),
+        ("max_attempts = 1", 1, false),
+        ("never_retry_for = ['EXIT_1']", 1, false),
+    ] {
+        let sandbox = Sandbox::new(&format!("[jobs.job]\ncommand = '{}'\n{keys}\n", left(code)));
+        sandbox.add("job");
+        sandbox.run("work --until-idle").status();
+        let stray = sandbox.pid_of("stray");
+        assert_eq!(is_alive(stray), !is_ended, "{keys} {code}");
+        if !is_ended {
+            signal(stray, Signal::KILL);
+        }
+    }
+}
+
+#[test]
+fn a_second_signal_to_stop_kills_what_an_attempt_has_left() {
+    let line = "(trap \"\" TERM; echo > joined; while [ -e runner.db ]; do sleep 0.02; done) > /dev/null 2>&1 & \
+                until [ -e joined ]; do sleep 0.01; done; echo $$ > ended; exit 1";
+    let sandbox =
+        Sandbox::new(&format!("[jobs.job]\ncommand = '{line}'\nbackoff = '1h'\ngrace_period = '1h'\n"));
+    sandbox.add("job");
+    let mut worker = sandbox.worker("");
+    let command = sandbox.pid_of("ended");
+    wait_until("the attempt has ended", || !is_alive(command));
+    assert_eq!(count(&sandbox, "state = 'running' AND attempts = 0"), 1);
+    worker.ask_to_stop(Signal::TERM);
+    worker.ask_to_stop(Signal::TERM);
+    worker.wait().exits(0);
+    assert_eq!(count(&sandbox, "state = 'pending' AND attempts = 1 AND attempts_used = 1"), 1);
+    assert_eq!(sandbox.attempts(1)[0]["outcome"], "failed");
 }
 
 /// The second attempt succeeds only if nothing is left of the first.
@@ -345,8 +396,6 @@ fn what_a_job_has_left_is_ended_before_it_is_put_back_or_replaced() {
         ("max_attempts = 1", "change 1 --redefine", "retry 1"),
         ("max_attempts = 1", "resolve 1", "retry --dead --latest --name fails"),
         ("max_attempts = 1", "change 1 --now", "retry 1 --redefine"),
-        ("backoff = '1h'", "retry 1 --redefine", "change 1 --redefine"),
-        ("backoff = '1h'", "change 1 --now", "change --name fails --redefine"),
     ] {
         let (sandbox, pid) = left_by_a_failure(keys);
         sandbox.run(left_alone).status();
@@ -356,6 +405,19 @@ fn what_a_job_has_left_is_ended_before_it_is_put_back_or_replaced() {
             sandbox.sql().run("UPDATE jobs SET resolved_at = NULL, resolution = NULL");
         }
         sandbox.run(ends).exits(0);
+        wait_until("it is ended", || !is_alive(pid));
+    }
+}
+
+#[test]
+fn what_a_job_has_left_is_ended_before_another_takes_its_place() {
+    for line in ["change 1 --redefine", "change --name leaves --redefine"] {
+        let (sandbox, worker, pid) = left_by_the_first("", "200ms");
+        worker.kill();
+        sandbox.run("retry 1 --redefine").exits(1);
+        sandbox.run(&format!("{line} --dry-run")).exits(0);
+        assert!(is_alive(pid), "{line}");
+        sandbox.run(line).exits(0);
         wait_until("it is ended", || !is_alive(pid));
     }
 }

@@ -43,5 +43,5 @@ pub use room::{check_null, check_pidfd, check_proc, room_for};
 pub use spawn::Launch;
 pub use start_errors::{is_disk_error, is_shortage};
 pub use tag::AttemptTag;
-pub use terminate::{end_attempts, end_previous_attempt};
+pub use terminate::{end_attempts, end_own_background, end_previous_attempt};
 pub use waiting_input::has_waiting_input;

@@ -292,6 +292,26 @@ pub fn end_attempts(
     }
 }
 
+/// Ends what an attempt, which has ended, has left in the background. An order to stop or to kill kills it. Gives up a second after
+/// SIGKILL: the next attempt waits for what is left.
+pub fn end_own_background(tag: AttemptTag, grace: Duration, control: &Control) {
+    let mut termination = Termination::prepare(vec![Target { tag, group: ProcessGroup::Unknown }]);
+    if termination.last_scan.is_clean() {
+        return;
+    }
+    termination.begin(grace);
+    loop {
+        let orders = control.take_orders();
+        if orders.stop.is_some() || orders.kill {
+            termination.kill_now();
+        }
+        if termination.is_due() && termination.step() || termination.is_killing_for(RECOVERY_KILL_TIMEOUT) {
+            return;
+        }
+        control.sleep(termination.time_to_scan());
+    }
+}
+
 /// Ends the background processes of a job's previous attempt, because two attempts of one job must never overlap.
 ///
 /// True when none is left. False as soon as the next attempt is asked to stop or may no longer start.

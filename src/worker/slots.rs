@@ -19,7 +19,9 @@ use super::inbox::{Message, MessageSender};
 use super::registration::tag_of;
 use super::start_log::StartLog;
 use crate::clock;
-use crate::model::{AttemptEnd, EndCause, ErrorCode, MAX_ARG_STRLEN, SpawnFailure};
+use crate::model::{
+    AttemptEnd, Circumstances, Decision, EndCause, ErrorCode, MAX_ARG_STRLEN, SpawnFailure, classify, decide,
+};
 use crate::process::{self, AttemptTag, Control, Launch, Leader, PassOn, Progress, ZombieReaper};
 use crate::store::{Claim, EndedAttempt, EndedDependency};
 use crate::text::{Timestamp, rfc3339_with_offset};
@@ -244,10 +246,28 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
         send(Message::Started { slot, pid: leader.process.pid });
     };
     let on_progress = &mut |progress| send(Message::Progress { job_id, number, progress });
-    process::run(launch, &control, on_start, on_progress).inspect_err(|_| {
+    let ended = process::run(launch, &control, on_start, on_progress).inspect_err(|_| {
         // With a record that stays a recovery takes the attempt for one that started, at worst.
         let _ = context.start_log.clear(slot);
-    })
+    });
+    if ended.as_ref().is_ok_and(|end| is_retried(&claim, end)) {
+        // Before the retry is on disk: a worker of version 1.0, which would not find it, may start the next attempt.
+        let tag = AttemptTag::new(&context.mark, job_id, number);
+        process::end_own_background(tag, claim.definition.grace_period.into(), &control);
+    }
+    ended
+}
+
+/// Whether the job goes on after this end of its attempt, unless somebody cancels it meanwhile.
+fn is_retried(claim: &Claim, end: &AttemptEnd) -> bool {
+    let circumstances = Circumstances {
+        attempt_in_budget: claim.attempt_in_budget,
+        cancel_requested: false,
+        expires_at: claim.expires_at,
+        jitter_sample: 0.0,
+    };
+    let verdict = classify(&claim.definition.exit, end);
+    matches!(decide(&claim.definition.policy, end, &verdict, circumstances), Decision::Retry { .. })
 }
 
 fn end_previous(context: &Context, claim: &Claim, control: &Control, previous: Option<AttemptTag>) -> bool {

@@ -17,7 +17,7 @@ use crate::model::{Attention, JobState, Pause};
 use crate::store::file::error::{NoRoom, Result};
 use crate::store::file::immutable::{is_on_read_only_file_system, lack_of_room};
 use crate::store::file::open::Store;
-use crate::store::file::row::{all, maybe, value};
+use crate::store::file::row::{all, maybe, one, value};
 use crate::store::file::schema::version_of;
 use crate::store::file::store_file::StoreFile;
 use crate::store::file::version::Version;
@@ -335,34 +335,48 @@ impl AttentionQuery<'_> {
         })
     }
 
-    /// Running jobs whose worker does not look after them: an entry for each suspended worker, and one for all that died, if no
-    /// other one recovers their jobs.
+    /// Running jobs whose worker does not look after them: an entry for each suspended worker, and one for all that died, as far as no
+    /// other one recovers their jobs. A worker leaves those alone that need a newer program.
     fn orphaned_jobs(&self) -> Result<Vec<Found>> {
         let mut list = Vec::new();
         let holders = || self.seen.workers.iter().filter(|worker| worker.row.running > 0);
         for worker in holders().filter(|worker| worker.liveness == Liveness::Suspended) {
             let (pid, jobs) = (worker.row.pid, worker.row.running);
-            list.extend(self.held_by(&[worker], |oldest| Problem::Unattended { pid, jobs, oldest })?);
+            list.extend(self.held_by(&[worker], Version(0), |oldest| Problem::Unattended {
+                pid,
+                jobs,
+                oldest,
+            })?);
         }
-        if !self.seen.workers.iter().any(WorkerStatus::takes_jobs) {
-            let dead: Vec<&WorkerStatus> = holders().filter(|worker| !worker.is_alive()).collect();
-            let pids = dead.iter().map(|worker| worker.row.pid).collect();
-            let jobs = dead.iter().map(|worker| worker.row.running).sum();
-            list.extend(self.held_by(&dead, |oldest| Problem::Orphaned { pids, jobs, oldest })?);
+        let takers = self.seen.workers.iter().filter(|worker| worker.takes_jobs());
+        let newest = takers.map(|worker| worker.row.version).max().unwrap_or(Version(0));
+        let (mut dead, mut jobs) = (Vec::new(), 0);
+        for worker in holders().filter(|worker| !worker.is_alive()) {
+            let sql =
+                "SELECT count(*) FROM jobs WHERE state = 'running' AND worker_id = ?1 AND needs_version > ?2";
+            let left = one(self.tx, sql, params![worker.row.id, newest], value::<u64>)?;
+            if left > 0 {
+                dead.push(worker);
+                jobs += left;
+            }
         }
+        let pids = dead.iter().map(|worker| worker.row.pid).collect();
+        list.extend(self.held_by(&dead, newest, |oldest| Problem::Orphaned { pids, jobs, oldest })?);
         Ok(list)
     }
 
-    /// The problem of running jobs of these workers, of which the oldest runs since a time; none if the filter wants none of them.
+    /// The problem of running jobs of these workers that need a newer version than this, of which the oldest runs since a time; none if the filter wants none of them.
     fn held_by(
         &self,
         workers: &[&WorkerStatus],
+        needs_over: Version,
         problem: impl FnOnce(Timestamp) -> Problem,
     ) -> Result<Option<Found>> {
         let mut held: Vec<(i64, Timestamp)> = Vec::new();
         for worker in workers {
             let mut wanted = self.filter.narrowed(self.now);
             wanted.and("j.worker_id = {}", worker.row.id);
+            wanted.and("j.needs_version > {}", needs_over.0);
             let sql = format!(
                 "SELECT j.id, j.changed_at FROM jobs AS j WHERE j.state = 'running' AND {} ORDER BY j.id LIMIT {}",
                 wanted.sql,

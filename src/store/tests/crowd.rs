@@ -51,6 +51,7 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
             release: &[],
             idle_slots,
             claims_no_more: false,
+            claims_left: None,
             left_alone: &[],
             only_ends: false,
         };

@@ -50,6 +50,7 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
             release: &[1],
             idle_slots: 0,
             claims_no_more: false,
+            claims_left: None,
             left_alone: &[],
             only_ends: false,
         };
@@ -68,6 +69,7 @@ fn a_claim_that_comes_back_is_due_although_the_clock_was_set_back() {
         release: &[1],
         idle_slots: 0,
         claims_no_more: false,
+        claims_left: None,
         left_alone: &[],
         only_ends: false,
     };
@@ -122,6 +124,7 @@ fn a_turn_that_is_undone_leaves_no_definition_behind() {
         release: &[],
         idle_slots: 1,
         claims_no_more: false,
+        claims_left: None,
         left_alone: &[],
         only_ends: false,
     };

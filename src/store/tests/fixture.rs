@@ -77,6 +77,7 @@ impl Scene {
             release: &[],
             idle_slots,
             claims_no_more: false,
+            claims_left: None,
             left_alone: &[],
             only_ends: false,
         };

@@ -107,6 +107,7 @@ fn flow(store: &mut Store) {
         release: &[],
         idle_slots: 2,
         claims_no_more: false,
+        claims_left: None,
         left_alone: &[],
         only_ends: false,
     };
@@ -124,6 +125,7 @@ fn flow(store: &mut Store) {
         release: &ids[1..],
         idle_slots: 1,
         claims_no_more: false,
+        claims_left: None,
         left_alone: &[],
         only_ends: false,
     };
@@ -135,6 +137,7 @@ fn flow(store: &mut Store) {
         release: &[],
         idle_slots: 1,
         claims_no_more: false,
+        claims_left: None,
         left_alone: &[],
         only_ends: false,
     };
@@ -150,6 +153,7 @@ fn flow(store: &mut Store) {
         release: &[],
         idle_slots: 0,
         claims_no_more: false,
+        claims_left: None,
         left_alone: &[],
         only_ends: false,
     };

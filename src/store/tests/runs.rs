@@ -31,6 +31,7 @@ fn what_a_dead_run_was_running_is_taken_on_before_anybody_could_recover_it() {
         release: &[],
         idle_slots: 1,
         claims_no_more: false,
+        claims_left: None,
         left_alone: &[],
         only_ends: false,
     };

@@ -12,6 +12,7 @@ use super::fire;
 use super::inside::inside;
 use super::limits::{self, QueueCapacity};
 use super::runs;
+use super::workers;
 use crate::model::Event;
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
@@ -43,6 +44,8 @@ pub struct TurnRequest<'a> {
     /// It claims nothing more, and so fires no schedule: a job that it fired might wait for hours, and `missed` would not apply,
     /// because the time was not missed.
     pub claims_no_more: bool,
+    /// After so many claims it claims no more, and others must not count on it.
+    pub claims_left: Option<u64>,
     /// Jobs that it cannot read.
     pub left_alone: &'a [i64],
     /// It records ends and nothing else, because the database holds something that makes no sense.
@@ -111,6 +114,12 @@ impl Store {
                 }
                 Takes::OwnJobs => runs::claim(tx, definitions, worker, idle_slots, &mut capacity)?,
             };
+            if let Some(left) = request.claims_left
+                && (claims.len() as u64 >= left || !release.is_empty())
+            {
+                let has_none_left = claims.len() as u64 >= left;
+                workers::set_stopping(tx, worker, has_none_left.then_some(tx.now))?;
+            }
             // 6. Measure what is left.
             let mut backlog = match takes {
                 Takes::Queues(queues) => {

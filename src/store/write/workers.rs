@@ -44,7 +44,7 @@ pub struct Worker {
     pub run_job_id: Option<i64>,
     /// It is dead, and since then processes of its attempts are left that could not be ended.
     pub leftover_since: Option<Timestamp>,
-    /// A signal has told the worker to stop: it starts nothing more.
+    /// It starts nothing more, because a signal has told it to stop, or it has claimed as many jobs as it was to.
     pub is_stopping: bool,
     /// The number of jobs that it holds.
     pub running: u64,
@@ -162,8 +162,7 @@ impl Store {
 
     /// Records that a worker is stopping: it starts nothing more.
     pub fn worker_stopping(&mut self, id: i64) -> Result<()> {
-        let sql = "UPDATE workers SET stopping_at = ?2 WHERE id = ?1";
-        self.write(|tx| run(tx, sql, params![id, tx.now])).map(|_| ())
+        self.write(|tx| set_stopping(tx, id, Some(tx.now)))
     }
 
     /// Records that processes of a dead worker's attempts are left that cannot be ended, unless that is on record.
@@ -206,6 +205,14 @@ fn columns(tx: &Connection) -> Result<String> {
 pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
     let columns = columns(tx)?;
     row::damaged(tx, &format!("SELECT 'worker ' || id AS which, {columns} FROM workers"), [], limit, read)
+}
+
+/// Records since when a worker starts nothing more; none if it does.
+pub fn set_stopping(tx: &Tx, id: i64, since: Option<Timestamp>) -> Result<()> {
+    // What stays as it is is not written again.
+    let sql = "UPDATE workers SET stopping_at = ?2 WHERE id = ?1 AND (stopping_at IS NULL) <> (?2 IS NULL)";
+    run(tx, sql, params![id, since])?;
+    Ok(())
 }
 
 /// Closes the row of a worker that holds nothing. True if the row was open.

@@ -24,6 +24,7 @@ impl Dispatcher<'_> {
                 release: &self.unsaved.released,
                 idle_slots: self.idle_slots(),
                 claims_no_more: self.claims_no_more(),
+                claims_left: self.claims_left(),
                 left_alone: &self.unreadable,
                 only_ends: self.damage.is_some(),
             };
@@ -40,12 +41,17 @@ impl Dispatcher<'_> {
         Ok(())
     }
 
+    /// How many jobs it may still claim; none if there is no limit.
+    fn claims_left(&self) -> Option<u64> {
+        self.options.max_jobs.map(|most| most.saturating_sub(self.summary.claimed))
+    }
+
     /// The number of attempts that can start once the ended ones are on disk.
     fn idle_slots(&self) -> usize {
         if self.shutdown.is_stopping() {
             return 0;
         }
-        let left = self.options.max_jobs.map_or(u64::MAX, |most| most.saturating_sub(self.summary.claimed));
+        let left = self.claims_left().unwrap_or(u64::MAX);
         let idle = self.throttle.cap(self.slots.count()).saturating_sub(self.slots.busy());
         idle.min(usize::try_from(left).unwrap_or(usize::MAX))
     }

@@ -90,6 +90,7 @@ impl History {
             release: &release,
             idle_slots,
             claims_no_more,
+            claims_left: None,
             left_alone: &[],
             only_ends: false,
         };
@@ -127,6 +128,7 @@ impl History {
             release: &[],
             idle_slots: 0,
             claims_no_more: false,
+            claims_left: None,
             left_alone: &[],
             only_ends: false,
         };
