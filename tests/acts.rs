@@ -177,7 +177,7 @@ fn an_act_needs_jobs_or_a_selection_of_them_and_makes_no_database() {
         sandbox.run(&format!("{act} 1")).exits(66).prints("");
         // Nothing is selected, as in an empty database.
         let selection = if dead(act).is_empty() { "--name x" } else { dead(act) };
-        sandbox.run(&format!("{act} {selection}")).ok().prints("").says("there is no database yet");
+        sandbox.run(&format!("{act} {selection}")).prints("").says("there is no database yet").ok();
     }
     assert!(!sandbox.db().exists());
 }

@@ -338,7 +338,7 @@ fn work_that_has_been_due_for_hours() {
 fn what_a_pause_holds_up() {
     let sandbox = Sandbox::new("[jobs.hourly]\ncommand = 'true'\nschedule = 'every 1h'\n");
     sandbox.run("apply -q").ok();
-    sandbox.run("pause img").ok();
+    sandbox.run("pause img").says("runner: no job is in queue img").ok();
     sandbox.run("pause --schedule hourly").ok();
     gone(&sandbox, "paused");
     sandbox.add("--queue img -- true");

@@ -79,13 +79,16 @@ fn one_call_enqueues_each_job_once_and_dependencies_first() {
 fn a_held_key_keeps_the_chain_out_or_stands_for_a_dependency() {
     let sandbox = Sandbox::new(&CHAIN.replace("[jobs.load]", "[jobs.load]\nunique_key = 'load'"));
     assert_eq!(sandbox.run("enqueue load").ok().ids(), [1, 2]);
-    assert_eq!(sandbox.run("enqueue report").ok().says("job 2 already holds").ids(), [3, 2, 4, 5]);
+    assert_eq!(sandbox.run("enqueue report").says("job 2 already holds").ok().ids(), [3, 2, 4, 5]);
     assert_eq!(after(&sandbox, 5), json!([2, 4]));
-    assert_eq!(sandbox.run("enqueue report").ok().says("job 5 already holds").ids(), [5]);
+    assert_eq!(sandbox.run("enqueue report").says("job 5 already holds").ok().ids(), [5]);
     sandbox.run("enqueue report --on-conflict error").exits(75);
     assert_eq!(sandbox.count_jobs(), 5);
     assert_eq!(sandbox.run("enqueue clean --idempotency-key k").ok().ids(), [6, 7]);
-    assert_eq!(sandbox.run("enqueue clean --idempotency-key k").ok().ids(), [7]);
+    assert_eq!(
+        sandbox.run("enqueue clean --idempotency-key k").says("already holds the idempotency key").ok().ids(),
+        [7]
+    );
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn due_time_priority_and_queue_change_where_the_job_stands() {
     sandbox.run("change --label L --to-queue default").ok();
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.log(), ["good"]);
-    sandbox.run("change --label L --now").ok().prints("").says("no unfinished job");
+    sandbox.run("change --label L --now").prints("").says("no unfinished job").ok();
     sandbox.run("doctor").ok();
 }
 
@@ -174,7 +174,7 @@ fn whoever_waits_for_a_job_waits_for_the_one_in_its_place() {
     sandbox.run("change 1 2 --redefine").ok().prints("3\n4\n");
     sandbox.run("change 3 --now").ok();
     sandbox.run("work --until-idle").ok();
-    waiter.wait().ok().prints("job 3 a: succeeded\n").says("job 1 a was replaced by job 3");
+    waiter.wait().prints("job 3 a: succeeded\n").says("job 1 a was replaced by job 3").ok();
     run.wait().ok().prints("new\n");
     assert_fields(&sandbox.job(4), &json!({"state": "succeeded", "unique_key": "r", "label": "of-run"}));
 }

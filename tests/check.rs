@@ -4,7 +4,7 @@ use crate::support::Sandbox;
 
 /// What is told on standard error, with the folder of the sandbox as `DIR`.
 fn told(sandbox: &Sandbox, line: &str) -> String {
-    sandbox.run(line).ok().stderr.replace(&sandbox.dir().display().to_string(), "DIR")
+    sandbox.run(line).exits(0).stderr.replace(&sandbox.dir().display().to_string(), "DIR")
 }
 
 const JOBS: &str = r#"
@@ -255,19 +255,30 @@ fn a_name_shows_that_job_alone() {
         ),
         ("alert", "runner: alert cannot start here: no such program in PATH: no-such-mailer\n"),
     ] {
-        let ran = sandbox.run(&format!("check {name}")).ok();
+        let ran = sandbox.run(&format!("check {name}")).exits(0);
         let path = sandbox.path("jobs.toml");
         let heading = format!("{}: 4 jobs, no mistakes; of these {name}\n\n{name}\n", path.display());
         assert!(ran.stdout.starts_with(&heading), "{ran}");
         assert_eq!(ran.stdout.matches("\n  command ").count(), 1, "{ran}");
         assert!(!ran.stdout.contains("queue net:"), "{ran}");
         assert_eq!(ran.stderr, notes, "{name}");
-        let jobs = sandbox.run(&format!("check {name} --json")).ok().json_lines();
+        let jobs = sandbox.run(&format!("check {name} --json")).exits(0).json_lines();
         assert_eq!(jobs.iter().map(|job| job["name"].clone()).collect::<Vec<_>>(), [name]);
         sandbox.run(&format!("check {name} -q")).ok().prints("").quietly();
         // The job file may be named, or lie above.
-        sandbox.call(&format!("check {name} --file ../jobs.toml")).dir(sandbox.path("build")).run().ok();
-        sandbox.call(&format!("check {name}")).dir(sandbox.path("build")).run().ok().shows(&heading);
+        sandbox
+            .call(&format!("check {name} --file ../jobs.toml"))
+            .dir(sandbox.path("build"))
+            .run()
+            .says(notes)
+            .ok();
+        sandbox
+            .call(&format!("check {name}"))
+            .dir(sandbox.path("build"))
+            .run()
+            .says(notes)
+            .ok()
+            .shows(&heading);
     }
 }
 
@@ -276,7 +287,7 @@ fn of_a_job_alone_its_own_changes_are_told() {
     let sandbox = Sandbox::new(CHAIN);
     sandbox.run("apply -q").ok();
     let shown = |name: &str| {
-        let ran = sandbox.run(&format!("check {name}")).ok().stdout;
+        let ran = sandbox.run(&format!("check {name}")).exits(0).stdout;
         ran.lines().filter(|line| line.starts_with("changed since")).collect::<String>()
     };
     sandbox.write("jobs.toml", CHAIN.replace("max_running = 4", "max_running = 5").replace("0 2", "0 3"));
@@ -292,11 +303,18 @@ fn of_a_job_alone_its_own_changes_are_told() {
 fn a_file_wins_over_a_job_of_its_name_and_that_is_told() {
     let sandbox = Sandbox::new(CHAIN);
     sandbox.write("report.toml", "[jobs.other]\ncommand = 'true'\n");
-    let ran = sandbox.run("check report.toml").ok().shows("report.toml: 1 job, no mistakes\n\nother\n");
+    let ran = sandbox
+        .run("check report.toml")
+        .says("runner: report.toml is a file, which is checked; the job report.toml of")
+        .ok()
+        .shows("report.toml: 1 job, no mistakes\n\nother\n");
     let path = sandbox.path("jobs.toml").display().to_string();
     let note = format!("report.toml is a file, which is checked; the job report.toml of {path} is not shown");
     assert_eq!(ran.stderr, format!("runner: {note}\n"));
-    let ran = sandbox.run("check report.toml --json").ok();
+    let ran = sandbox
+        .run("check report.toml --json")
+        .says("is a file, which is checked; the job report.toml of")
+        .ok();
     assert_eq!((&ran.json()["name"], ran.stderr), (&"other".into(), format!("{{\"note\":\"{note}\"}}\n")));
     sandbox.run("check report.toml -q").ok().quietly();
     // It is told of a file with mistakes, too.

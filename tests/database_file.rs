@@ -314,7 +314,7 @@ fn whoever_creates_it_names_it() {
         let path = sandbox.path("new/runner.db");
         let words = format!("created the database {}", path.display());
         let call = |options: &str| sandbox.run(&format!("--db new/runner.db {options} {line}"));
-        call("").ok().says(&words);
+        call("").says(&words).ok();
         assert!(!call("").stderr.contains("created"));
         fs::remove_dir_all(sandbox.path("new")).expect("it was made");
         let quiet = call("-q").ok();
@@ -341,7 +341,7 @@ fn root_who_acts_for_somebody_is_told_of_the_database_of_that_user() {
         SUDO_UID=4321 \"$0\" --db other/r.db enqueue -- true";
     let Some(ran) = with_mounts(&sandbox, lines) else { return };
     let ran =
-        ran.ok().says(&format!("me, who called sudo, has a database, {home}/.local/state/runner/runner.db"));
+        ran.says(&format!("me, who called sudo, has a database, {home}/.local/state/runner/runner.db")).ok();
     assert!(ran.stderr.contains("runuser -u me -- runner ...") || ran.stderr.contains("setpriv"), "{ran}");
     assert_eq!(ran.stderr.matches("who called sudo").count(), 1, "{ran}");
     assert_eq!(ran.stderr.matches("created the database").count(), 2, "{ran}");

@@ -194,7 +194,7 @@ fn a_worker_that_is_to_stop_tries_to_record_until_its_timeout() {
     sandbox.run("enqueue --queue clock --in 6s -- true").ok();
     sandbox.run("work --queue clock --drain").ok();
     limit_files(&worker, None);
-    worker.wait().ok().says("can be written again");
+    worker.wait().says("can be written again").ok();
     assert_eq!(sandbox.attempts(1)[0]["outcome"], "succeeded");
     assert_eq!(sandbox.log(), ["begun", "ended"]);
 }
@@ -206,7 +206,7 @@ fn a_worker_that_has_nothing_to_record_stops_well_where_nothing_can_be_written()
     let mut worker = sandbox.worker("-j1");
     limit_files(&worker, LITTLE);
     worker.signal(Signal::TERM);
-    worker.wait().ok().says("shown as dead until another one starts");
+    worker.wait().says("shown as dead until another one starts").ok();
     sandbox.run("work --drain").ok();
     let workers = sandbox.run("inspect workers --json").ok().json_lines();
     assert_eq!(workers.len(), 0, "{workers:?}");

@@ -411,7 +411,16 @@ fn what_the_caller_may_not_enter_execute_or_read_keeps_a_schedule_from_starting(
     sandbox.own(".", NOBODY, 0o755);
     sandbox.own("jobs.toml", NOBODY, 0o644);
     let call = |line: &str| line.split(' ').fold(sandbox.program(&program).run_by(NOBODY), Call::arg).run();
-    let (checked, applied) = (call("check").ok().stderr, call("apply").ok().stderr);
+    let (checked, applied) = (
+        call("check")
+            .says("runner: behind cannot start here: no permission to enter the directory")
+            .ok()
+            .stderr,
+        call("apply")
+            .says("runner: behind cannot start here: no permission to enter the directory")
+            .ok()
+            .stderr,
+    );
     let looked = call("doctor --strict --json").exits(1).json();
     let alarms: Vec<&str> =
         looked["attention"].as_array().unwrap().iter().map(|it| it["message"].as_str().unwrap()).collect();

@@ -80,7 +80,7 @@ fn a_dry_run_shows_the_job_and_writes_nothing() {
     assert!(!sandbox.db().exists(), "a dry run does not even create the database");
     sandbox.run("enqueue backup nothing --dry-run").exits(66);
     sandbox.run("enqueue backup --unique-key k").ok();
-    sandbox.run("enqueue backup --unique-key k --dry-run").ok().prints("").says("job 1 already holds");
+    sandbox.run("enqueue backup --unique-key k --dry-run").prints("").says("job 1 already holds").ok();
     sandbox.run("enqueue backup --unique-key k --on-conflict error --dry-run").exits(75);
     sandbox.run("enqueue backup --after 7 --dry-run").exits(66);
     assert_eq!(sandbox.count_jobs(), 1);
@@ -93,7 +93,7 @@ fn json_prints_the_job_and_whether_it_was_created() {
     assert_eq!((&jobs[0]["id"], &jobs[0]["name"]), (&json!(1), &json!("backup")));
     assert_eq!((&jobs[1]["id"], &jobs[1]["created"]), (&json!(2), &json!(true)));
     sandbox.run("enqueue backup --unique-key k").ok();
-    let job = sandbox.run("enqueue backup --unique-key k --json").ok().json();
+    let job = sandbox.run("enqueue backup --unique-key k --json").exits(0).json();
     assert_eq!((&job["id"], &job["created"]), (&json!(3), &json!(false)));
 }
 

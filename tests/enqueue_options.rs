@@ -128,7 +128,7 @@ fn cwd_is_relative_to_the_caller() {
 fn options_survive_a_retry_and_a_replay() {
     let sandbox = Sandbox::new(JOB);
     sandbox.finish("job --priority 9 --queue net --max-attempts 2 --backoff 1ms --env A=b");
-    sandbox.run("retry 1").ok();
+    sandbox.run("retry 1").says("differs (backoff, env, max_attempts, priority, queue); to take the").ok();
     sandbox.drain();
     assert_fields(&sandbox.job(1), &json!({"priority": 9, "queue": "net", "attempts": 4}));
 }
@@ -195,8 +195,8 @@ fn arguments_that_a_line_for_the_shell_does_not_use_are_told() {
         "[jobs.line]\ncommand = './fetch'\n[jobs.words]\ncommand = ['./fetch']\n[jobs.both]\ncommand = './fetch \"$@\"'\n",
     );
     let note = "takes no notice of its arguments: a command that is a string gets them as \"$@\" or $1; an array gets them at its end";
-    sandbox.run("enqueue line -- URL").ok().says(&format!("runner: line {note}\n"));
-    sandbox.run("enqueue line --dry-run -- URL").ok().says(note);
+    sandbox.run("enqueue line -- URL").says(&format!("runner: line {note}\n")).ok();
+    sandbox.run("enqueue line --dry-run -- URL").says(note).ok();
     for line in ["enqueue line", "enqueue words -- URL", "enqueue both -- URL", "enqueue -q line -- URL"] {
         let ran = sandbox.run(line).ok();
         assert!(!ran.stderr.contains("takes no notice"), "{ran}");
@@ -207,11 +207,11 @@ fn arguments_that_a_line_for_the_shell_does_not_use_are_told() {
         ("while shift; do :; done", false),
         ("echo $$ $HOME 1", true),
     ] {
-        let ran = sandbox.call("enqueue --name x -c").arg(line).arg("--").arg("URL").run().ok();
+        let ran = sandbox.call("enqueue --name x -c").arg(line).arg("--").arg("URL").run().exits(0);
         assert_eq!(ran.stderr.contains("takes no notice"), is_told, "{ran}");
     }
     // Many jobs of a batch are told once.
     let batch = "{\"name\": \"line\", \"args\": [\"a\"]}\n".repeat(3);
-    let ran = sandbox.call("enqueue --batch -").stdin(batch).run().ok();
+    let ran = sandbox.call("enqueue --batch -").stdin(batch).run().exits(0);
     assert_eq!(ran.stderr.matches("takes no notice").count(), 1, "{ran}");
 }

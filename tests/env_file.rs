@@ -91,12 +91,17 @@ fn one_that_cannot_be_used_is_a_failed_start_that_names_it() {
     }
     sandbox.write("kernel.toml", "[jobs.kernel]\ncommand = 'true'\nenv_file = '/proc/version'\n");
     let said = "cannot use the env_file /proc/version: it is a file of the kernel";
-    sandbox.run("check --file kernel.toml").ok().says(said);
+    sandbox.run("check --file kernel.toml").says(said).ok();
     assert_eq!(refusal(&sandbox, "dash"), cases[2].1, "only a missing file is allowed");
     assert!(!sandbox.path("ran").exists());
     sandbox.run("wait gone").exits(126);
     // The file may still be made, so `check` only warns.
-    let plan = sandbox.run("check").ok().stderr.replace(&sandbox.dir().display().to_string(), "DIR");
+    let plan = sandbox
+        .run("check")
+        .says("runner: gone cannot start here: cannot read the env_file")
+        .ok()
+        .stderr
+        .replace(&sandbox.dir().display().to_string(), "DIR");
     for (_, message) in cases {
         assert!(plan.split_whitespace().collect::<Vec<_>>().join(" ").contains(message), "{message}: {plan}");
     }
@@ -135,13 +140,18 @@ fn home_and_a_missing_file_are_allowed_in_front_of_the_path() {
         (sandbox.path("home").display().to_string(), sandbox.path("home/sub").display().to_string());
     assert_eq!(sandbox.read("home/sub/log"), format!("{sub}\nhome\n"));
     assert_eq!(sandbox.read("home/log"), format!("{home}\n"));
-    let plan = sandbox.run("check --json").ok().json_lines();
+    let plan =
+        sandbox.run("check --json").says("cannot start here: cannot read the env_file").ok().json_lines();
     let own = |name: &str| sandbox.path(name).display().to_string();
     assert_eq!(
         plan[0]["env_file"],
         json!([{ "path": own("a.env") }, { "path": own("none.env"), "optional": true }])
     );
-    sandbox.run("check").ok().shows("/none.env, if there is one");
+    sandbox
+        .run("check")
+        .says("runner: a cannot start here: cannot read the env_file")
+        .ok()
+        .shows("/none.env, if there is one");
     for home in ["", "relative"] {
         let ran = sandbox.call("enqueue home").env("HOME", home).run().exits(65);
         ran.says("there is no home directory: $HOME is not set to an absolute path");

@@ -39,7 +39,7 @@ fn a_worker_with_an_end_does_the_rest_and_leaves_out_its_own_job() {
         sandbox.add_line("", "echo due >> log");
         let line =
             format!("runner enqueue --after $RUNNER_JOB_ID -c 'echo after >> log'; exec runner {drains}");
-        outer(&sandbox, "", &line).ok().says("this worker is part of job 2");
+        outer(&sandbox, "", &line).says("this worker is part of job 2").ok();
         assert_eq!(sandbox.job(1)["state"], "succeeded", "{drains}");
         assert_eq!(sandbox.log(), ["due"], "{drains}: what is after it is not started");
         drain(&sandbox, "");
@@ -141,7 +141,7 @@ fn a_wait_by_name_or_label_leaves_itself_out() {
     let sandbox = Sandbox::empty();
     let _worker = worker(&sandbox, "");
     for (options, select) in [("", "--name outer"), ("--label night", "--label night")] {
-        outer(&sandbox, options, &format!("exec runner wait {select}")).ok().says("does not wait for that");
+        outer(&sandbox, options, &format!("exec runner wait {select}")).says("does not wait for that").ok();
         let line = format!(
             "runner enqueue -q --name outer --label night -c 'echo ran >> log; exit 7'; exec runner wait {select}"
         );
@@ -192,7 +192,7 @@ fn a_new_job_goes_on_waiting_if_another_worker_can_start_it() {
     let _other = worker(&sandbox, "-j1 --queue default --queue other");
     wait_until("the other one is busy", || sandbox.path("busy").exists());
     let line = "runner enqueue --wait -c 'echo inner >> log' & runner wait 2 --wait-timeout 1500ms; touch go; wait $!";
-    outer(&sandbox, "", line).ok();
+    outer(&sandbox, "", line).says("runner: this call is part of job").ok();
     assert_eq!(sandbox.log(), ["inner"]);
 }
 
@@ -253,7 +253,7 @@ fn an_alert_that_only_the_place_of_the_caller_could_start_is_left_pending() {
 #[test]
 fn a_key_that_the_caller_holds_is_not_waited_for() {
     let sandbox = Sandbox::empty();
-    outer(&sandbox, "--unique-key k", "exec runner run --unique-key k -- true").ok().says("already holds");
+    outer(&sandbox, "--unique-key k", "exec runner run --unique-key k -- true").says("already holds").ok();
     let line = "exec runner enqueue --wait --unique-key k -- true";
     outer(&sandbox, "--unique-key k", line).exits(75).says("is left running: this call is part of it");
 }

@@ -27,7 +27,7 @@ fn sandbox() -> Sandbox {
 
 #[track_caller]
 fn ids(sandbox: &Sandbox, line: &str) -> Vec<Value> {
-    sandbox.run(&format!("inspect {line} --json")).ok().each("id")
+    sandbox.run(&format!("inspect {line} --json")).exits(0).each("id")
 }
 
 #[test]
@@ -162,7 +162,10 @@ fn attempts_are_listed_newest_first_without_their_output() {
 fn fail_if_any_is_for_monitoring() {
     let sandbox = sandbox();
     sandbox.run("inspect dead --fail-if-any").exits(1);
-    sandbox.run("inspect dead --fail-if-any --error-code EXIT_9").ok();
+    sandbox
+        .run("inspect dead --fail-if-any --error-code EXIT_9")
+        .says("runner: nothing has ended with the code EXIT_")
+        .ok();
     sandbox.run("inspect dead --fail-if-any --since 2099-01-01T00:00:00Z").ok();
     sandbox.run("inspect jobs --state running --fail-if-any --json").ok().prints("");
     sandbox.run("inspect jobs --state cancelled --fail-if-any").exits(1);
@@ -271,10 +274,10 @@ fn a_filter_that_names_what_nobody_has_is_said_to() {
         ),
         ("jobs --queue defualt -q", ""),
     ] {
-        let ran = sandbox.run(&format!("inspect {line}")).ok();
+        let ran = sandbox.run(&format!("inspect {line}")).exits(0);
         assert!(ran.stderr.starts_with(said) && ran.stderr.is_empty() == said.is_empty(), "{ran}");
     }
-    sandbox.run("inspect dead --name nihgtly --fail-if-any").ok().says("nightly");
+    sandbox.run("inspect dead --name nihgtly --fail-if-any").says("nightly").ok();
 }
 
 /// Jobs 1 to 30 say the same and 31 to 33 something else, all with one code; 34 and 35 have another one. Each died a minute

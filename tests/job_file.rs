@@ -242,7 +242,7 @@ unique_key = "push"
 retryable = false
 "#,
     );
-    let ran = sandbox.run("check").ok().says("push cannot start here: no such program: ./push");
+    let ran = sandbox.run("check").says("push cannot start here: no such program: ./push").ok();
     assert!(!ran.stdout.contains("hunter2"), "{ran}");
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
@@ -260,7 +260,7 @@ retryable = false
           retries  none: retryable = false, exactly one attempt
         ");
     });
-    let checked = sandbox.run("check --json").ok().json();
+    let checked = sandbox.run("check --json").says("cannot start here: no such program").ok().json();
     assert_fields(
         &checked,
         &json!({"cwd": "/srv", "env": ["TOKEN", "URL"], "unique_key": "push", "success_exit_codes": [0, 3]}),
@@ -285,7 +285,7 @@ fn check_shows_every_key() {
         file += &job(key, &format!("{key} = {example}")).1;
     }
     sandbox.write("jobs.toml", file);
-    let checked = sandbox.run("check").ok().stdout;
+    let checked = sandbox.run("check").exits(0).stdout;
     let shown = |name: &str| {
         let of_job = |shown: &&str| shown.split([' ', '\n']).next() == Some(name);
         let shown = checked.split("\n\n").find(of_job).unwrap_or_else(|| panic!("{name}: {checked}"));
@@ -300,7 +300,10 @@ fn check_shows_every_key() {
 #[test]
 fn the_example_file_holds() {
     let sandbox = Sandbox::new(include_str!("../jobs.example.toml"));
-    sandbox.run("check").ok();
+    sandbox
+        .run("check")
+        .says("runner: nightly-backup cannot start here: no such program in PATH: rsync")
+        .ok();
     sandbox.run("enqueue --all --dry-run").ok();
 }
 

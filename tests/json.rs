@@ -273,7 +273,7 @@ fn an_error_is_one_object() {
         left.stderr.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
     assert_eq!(errors.iter().map(|error| error["status"].clone()).collect::<Vec<_>>(), [json!(1), json!(66)]);
     // Notes are objects, too.
-    let noted = sandbox.run("retry --dead --json").ok();
+    let noted = sandbox.run("retry --dead --json").says("is no unresolved dead").ok();
     assert_eq!(noted.stderr, "{\"note\":\"there is no unresolved dead letter\"}\n");
 }
 

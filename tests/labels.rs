@@ -57,7 +57,7 @@ fn lists_and_lines_show_the_label_or_else_the_arguments() {
         job 5 fetch [eu-west]: cancelled
         job 6 curl [https://eu.example/a]: cancelled
         ");
-        insta::assert_snapshot!(sandbox.run("retry 1 3 --dry-run").ok().stdout, @"
+        insta::assert_snapshot!(sandbox.run("retry 1 3 --dry-run").says("jobs would change; nothing is done yet").ok().stdout, @"
         would put job 1 fetch [eu-west] back
         would put job 3 fetch [bad] back
         ");
@@ -180,7 +180,7 @@ fn a_label_selects_in_lists_and_an_empty_one_what_has_none() {
     assert_eq!((attempts("us-east"), attempts("")), (vec![json!(2)], vec![json!(4), json!(3)]));
     let stats = sandbox.run("inspect stats --label us-east --json").ok().json();
     assert_fields(&stats, &json!({"name": "fetch", "jobs": 1, "dead": 1}));
-    sandbox.run("inspect jobs --label eu").ok().says("no job has the label eu");
+    sandbox.run("inspect jobs --label eu").says("no job has the label eu").ok();
     sandbox.run("inspect jobs --label eu-west --state succeeded").ok().quietly();
     sandbox.run("inspect dead --label eu-west").ok().shows("runner retry 1");
     sandbox.run("inspect workers --label eu").exits(2);
@@ -204,9 +204,9 @@ fn cancel_takes_all_unfinished_jobs_that_match() {
     sandbox.run("cancel --name fetch").ok().prints("job 5 fetch [eu-west]: cancelled\n").quietly();
     sandbox
         .run("cancel --name fetch --label eu-west")
-        .ok()
         .prints("")
-        .says("there is no unfinished job of the name fetch with the label eu-west");
+        .says("there is no unfinished job of the name fetch with the label eu-west")
+        .ok();
     let without = labelled(&sandbox, "cancel", "").run().ok();
     without.prints("job 6 curl [https://eu.example/a]: cancelled\n");
 }
@@ -228,7 +228,11 @@ fn wait_takes_every_job_with_the_label() {
     let ended = sandbox.run("wait --label us-east").exits(1);
     assert!(ended.stdout.contains("job 2 fetch [us-east]: dead"), "{ended}");
     sandbox.run("resolve 2").ok();
-    let none = sandbox.run("wait --label us-east").ok().prints("");
+    let none = sandbox
+        .run("wait --label us-east")
+        .says("runner: there is no job with the label us-east that was not resolved")
+        .ok()
+        .prints("");
     none.says("there is no job with the label us-east that was not resolved");
     sandbox.run("wait --label us-east -q").ok().quietly();
     sandbox.add("other --label two");
@@ -266,9 +270,9 @@ fn recovered_dead_letters_are_those_of_which_a_later_run_succeeded() {
     sandbox.drain();
     sandbox
         .run("resolve --dead --recovered")
-        .ok()
         .prints("")
-        .says("there is no unresolved dead letter of which a later run succeeded");
+        .says("there is no unresolved dead letter of which a later run succeeded")
+        .ok();
     sandbox.write("mended", "");
     for line in ["job", "job --label a", "job --label a -- y", "job -- x", "--name job -- test -e mended"] {
         sandbox.add(line);

@@ -97,7 +97,11 @@ fn follow_goes_through_the_retries_to_the_end() {
     let mut follower = Background::start(&sandbox, sandbox.call("logs 1 -f"));
     follower.until_it_says("job 1 has not been started yet");
     sandbox.drain();
-    let ran = follower.wait().ok().prints("out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n");
+    let ran = follower
+        .wait()
+        .says("has not been started yet; runner inspect")
+        .ok()
+        .prints("out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n");
     let said: Vec<_> = ran.stderr.lines().skip(1).collect();
     assert_eq!(said.len(), 3, "{ran}");
     assert!(
@@ -153,7 +157,7 @@ fn a_job_that_is_called_off_ends_it() {
     let mut follower = Background::start(&sandbox, sandbox.call("logs -f 1"));
     follower.until_it_says("not been started");
     sandbox.run("cancel 1").ok();
-    follower.wait().ok().prints("").says("job 1 slow: cancelled");
+    follower.wait().prints("").says("job 1 slow: cancelled").ok();
 }
 
 #[test]
@@ -161,9 +165,9 @@ fn one_stream_alone_and_one_attempt_alone() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("flaky");
     sandbox.drain();
-    sandbox.run("logs 1 -f").ok().prints("out 3\nerr 3\n").says("job 1 flaky: succeeded");
+    sandbox.run("logs 1 -f").prints("out 3\nerr 3\n").says("job 1 flaky: succeeded").ok();
     sandbox.run("logs 1 -f --stdout -q").ok().prints("out 3\n").quietly();
-    sandbox.run("logs 1.2 -f --stderr").ok().prints("err 2\n");
+    sandbox.run("logs 1.2 -f --stderr").says("runner: end of attempt").ok().prints("err 2\n");
     sandbox.run("logs 1.4 -f").exits(66);
     sandbox.run("logs 2 -f").exits(66);
 }
@@ -175,7 +179,7 @@ fn as_json_an_attempt_a_line() {
     let mut follower = Background::start(&sandbox, sandbox.call("logs -f 1 --json"));
     follower.until_it_says("not been started");
     sandbox.drain();
-    let attempts = follower.wait().ok().json_lines();
+    let attempts = follower.wait().says("has not been started yet; runner inspect").ok().json_lines();
     let seen: Vec<_> =
         attempts.iter().map(|each| (each["number"].as_u64(), each["stdout"].as_str())).collect();
     assert_eq!(seen, [(Some(1), Some("out 1\n")), (Some(2), Some("out 2\n")), (Some(3), Some("out 3\n"))]);
@@ -202,7 +206,7 @@ fn the_last_lines_of_what_was_cut_say_nothing_of_the_cut() {
     sandbox.add("job");
     sandbox.drain();
     sandbox.run("logs 1 -n 2").ok().prints("9999\n10000\n").quietly();
-    sandbox.run("logs 1").ok().says("left out after the first 256 bytes");
+    sandbox.run("logs 1").says("left out after the first 256 bytes").ok();
 }
 
 #[test]
@@ -228,7 +232,7 @@ fn work_on_other_jobs_does_not_make_it_read_the_output_again() {
     }
     assert!(bytes_read() - before < 6 * MIB, "it read {} bytes", bytes_read() - before);
     sandbox.write("go", "");
-    follower.wait().ok();
+    follower.wait().says("long: succeeded").ok();
     worker.kill();
 }
 
@@ -363,7 +367,11 @@ seq 1001 2000
     sandbox.until_state(1, "succeeded");
     let all = (1..=2000).map(|number| number.to_string() + "\n").collect::<String>();
     let (head, tail) = (&all[..256], &all[all.len() - 768..]);
-    let ran = sandbox.run("logs 1").ok().prints(&format!("{head}warning\n{tail}"));
+    let ran = sandbox
+        .run("logs 1")
+        .says("KiB of stdout left out after the first")
+        .ok()
+        .prints(&format!("{head}warning\n{tail}"));
     ran.says("7.6 KiB of stdout left out after the first 256 bytes");
     let gap = "[... 7.6 KiB of stdout left out ...]";
     let seen = sandbox.call("logs 1").at_terminal(80).ok().stdout;
@@ -383,8 +391,8 @@ fn what_an_earlier_version_wrote_comes_stream_by_stream_and_without_times() {
     sandbox.run("logs 1").ok().prints("ab\n").quietly();
     assert_eq!(sandbox.call("logs 1").at_terminal(80).ok().stdout, "a\nb\n");
     let note = "nobody knows when attempt 1 of job 1 wrote this";
-    sandbox.run("logs 1 -t").ok().prints("a\nb\n").says(note);
-    sandbox.run("logs 1 -f -t").ok().prints("a\nb\n").says(note);
+    sandbox.run("logs 1 -t").prints("a\nb\n").says(note).ok();
+    sandbox.run("logs 1 -f -t").prints("a\nb\n").says(note).ok();
     sandbox.run("logs 1 -t -q").ok().prints("a\nb\n").quietly();
     sandbox.run("doctor").ok();
 }

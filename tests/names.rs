@@ -95,7 +95,7 @@ fn logs_of_a_name_are_those_of_the_newest_that_has_started() {
     sandbox.add("push --in 1h");
     sandbox.run("logs push").ok().prints("pushed\n");
     sandbox.run("logs push.1").ok().prints("pushed\n");
-    sandbox.run("logs -f push").ok().prints("pushed\n");
+    sandbox.run("logs -f push").says("its attempts are used up").ok().prints("pushed\n");
     // The whole name of a job goes before an attempt, also where that job has not started.
     sandbox.add("--name push.1 --in 1h -- true");
     sandbox

@@ -116,7 +116,7 @@ fn what_needs_attention_comes_first() {
     };
     sandbox.finish_line("", "true");
     assert_eq!(words(), ["jobs", "workers"], "all is well");
-    sandbox.run("pause img").ok();
+    sandbox.run("pause img").says("runner: no job is in queue img").ok();
     sandbox.add("--queue img -- true");
     let dead = sandbox.add_line("", "exit 1");
     sandbox.run("work --drain --queue default -q").exits(1);

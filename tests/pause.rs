@@ -10,10 +10,10 @@ fn jobs_that_a_drain_leaves_in_a_paused_queue_are_told_at_its_end() {
     }
     sandbox.add("--queue net --in 1h -- true");
     for queue in ["net", "img", "empty"] {
-        sandbox.run(&format!("pause {queue}")).ok();
+        sandbox.run(&format!("pause {queue}")).exits(0);
     }
     let told = |line: &str| {
-        let ran = sandbox.run(line).ok();
+        let ran = sandbox.run(line).exits(0);
         assert!(!ran.stdout.contains("paused"), "{ran}");
         let last = ran.stderr.lines().filter(|line| line.contains("paused"));
         last.collect::<Vec<_>>().join("\n")
@@ -61,7 +61,10 @@ fn a_running_job_goes_on_in_a_paused_queue() {
 fn inspect_shows_it() {
     let sandbox = Sandbox::empty();
     sandbox.add("-- true");
-    assert_eq!(sandbox.run("pause net --json").ok().json(), json!({"queue": "net", "paused": true}));
+    assert_eq!(
+        sandbox.run("pause net --json").says("job is in queue").ok().json(),
+        json!({"queue": "net", "paused": true})
+    );
     sandbox.run("pause net").ok();
     let ran = sandbox.run("inspect 1").ok();
     assert!(!ran.stdout.contains("paused"), "another queue is paused: {ran}");
@@ -87,7 +90,7 @@ fn a_pause_with_an_end_ends_by_itself() {
     let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $RUNNER_QUEUE >> log'\n");
     sandbox.add("job --queue net");
     sandbox.run("pause net --for 1500ms").ok().shows("queue net is paused until ");
-    sandbox.run("pause other --for 10m").ok();
+    sandbox.run("pause other --for 10m").says("runner: no job is in queue other").ok();
     sandbox.run("inspect 1").ok().shows("queue net is paused until ");
     sandbox.run("inspect queues").ok().shows("paused until ");
     // Without a worker, too, it is over when it is over.
@@ -118,7 +121,7 @@ fn the_end_of_a_pause_can_be_changed() {
 fn while_everything_is_paused_nothing_starts_in_later_workers_and_run_either() {
     let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $RUNNER_QUEUE >> log'\n");
     sandbox.add("job --queue net");
-    sandbox.run("pause img").ok();
+    sandbox.run("pause img").says("runner: no job is in queue img").ok();
     assert_eq!(sandbox.run("pause --all --json").ok().json(), json!({"all": true, "paused": true}));
     let worker = sandbox.worker("-j1");
     let mut run = Background::start(&sandbox, sandbox.call("run job"));
@@ -130,11 +133,11 @@ fn while_everything_is_paused_nothing_starts_in_later_workers_and_run_either() {
     let listed = sandbox.run("inspect --json").ok().json();
     let paused: Vec<_> = listed["attention"].as_array().unwrap().iter().map(|it| &it["command"]).collect();
     assert!(paused.contains(&&json!("runner resume --all")), "{listed}");
-    sandbox.run("work --drain").ok().says("as everything is paused; runner resume --all ends that");
+    sandbox.run("work --drain").says("as everything is paused; runner resume --all ends that").ok();
     assert_eq!(sandbox.log(), [""; 0]);
     sandbox.run("resume --all").ok();
     sandbox.until_logged(2);
-    run.wait().ok();
+    run.wait().says("runner: everything is paused; runner resume --all ends that").ok();
     let mut log = sandbox.log();
     log.sort();
     assert_eq!(log, ["default", "net"], "the pause of the queue itself stays");
@@ -194,7 +197,7 @@ fn a_pause_that_an_older_worker_would_not_keep_is_refused_while_it_lives() {
     for line in ["pause --all", "pause net --for 1h", "pause --all --until 23:59"] {
         sandbox.run(line).exits(75).says(&format!("a worker of version 1.0 runs (pid {})", worker.pid()));
     }
-    sandbox.run("pause net").ok();
+    sandbox.run("pause net").says("runner: no job is in queue net").ok();
     sandbox.run("resume --all").ok();
     worker.kill();
     sandbox.run("pause --all").ok();

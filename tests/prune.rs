@@ -111,7 +111,14 @@ fn a_job_goes_with_all_that_is_kept_of_it() {
     let sandbox = Sandbox::new(JOBS);
     let id = sandbox.call("enqueue good --stdin --idempotency-key once").stdin("in").run().ok().id();
     sandbox.run("work --drain").ok();
-    assert_eq!(sandbox.run("enqueue good --idempotency-key once").ok().id(), id);
+    assert_eq!(
+        sandbox
+            .run("enqueue good --idempotency-key once")
+            .says("already holds the idempotency key")
+            .ok()
+            .id(),
+        id
+    );
     sandbox.run("prune --older-than 0s").ok();
     let count = |table: &str| sandbox.sql().number(&format!("SELECT count(*) FROM {table}"));
     assert_eq!(["jobs", "attempts", "outputs", "inputs", "workers"].map(count), [0; 5]);

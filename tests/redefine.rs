@@ -24,11 +24,11 @@ fn a_definition_that_differs_is_told_first_and_kept() {
     sandbox.add("worse --priority 7");
     sandbox.add("worse --in 1h");
     sandbox.run("work --until-idle").exits(1);
-    sandbox.run("retry 4").ok().says("worse in ").says(" differs (priority)");
+    sandbox.run("retry 4").says("worse in ").says(" differs (priority)").ok();
     sandbox.run("work --until-idle").exits(1);
     sandbox.write("jobs.toml", MENDED);
     sandbox.run("retry 1").ok().quietly();
-    let told = |line: &str| sandbox.run(line).ok().stderr;
+    let told = |line: &str| sandbox.run(line).exits(0).stderr;
     let said = [told("retry 2 --dry-run"), told("retry 2"), told("retry --dead")].concat();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(said, @"
@@ -55,7 +55,7 @@ fn a_changed_directory_is_told_and_an_ad_hoc_job_is_not_compared() {
     sandbox.call("enqueue --name worse -- false").run().ok();
     sandbox.drain();
     sandbox.write("jobs.toml", JOBS.replace("\"exit 4\"", "\"exit 4\"\ncwd = \"other\""));
-    sandbox.run("retry 1").ok().says("differs (cwd)");
+    sandbox.run("retry 1").says("differs (cwd)").ok();
     sandbox.run("retry 2").ok().quietly();
 }
 
@@ -63,7 +63,12 @@ fn a_changed_directory_is_told_and_an_ad_hoc_job_is_not_compared() {
 fn redefine_enqueues_the_present_definition_with_the_old_arguments_input_and_keys() {
     let sandbox = Sandbox::new(JOBS);
     let options = "worse --priority 7 --unique-key own --idempotency-key today --stdin -- argument";
-    sandbox.call(&format!("enqueue {options}")).stdin("input").run().ok();
+    sandbox
+        .call(&format!("enqueue {options}"))
+        .stdin("input")
+        .run()
+        .says("runner: worse takes no notice of its arguments: a command that is a")
+        .ok();
     sandbox.drain();
     sandbox.write("jobs.toml", MENDED.replace("unique_key = 'declared'", ""));
     sandbox.run("retry 1 --redefine").ok().prints("2\n").quietly();
@@ -78,7 +83,7 @@ fn redefine_enqueues_the_present_definition_with_the_old_arguments_input_and_key
     let new = json!({"state": "pending", "attempts": 0, "priority": 0, "max_attempts": 3, "args": ["argument"],
         "unique_key": "own", "idempotency_key": "today"});
     assert_fields(&sandbox.job(2), &new);
-    sandbox.run("enqueue worse --idempotency-key today -- argument").ok().prints("2\n").says("nothing new");
+    sandbox.run("enqueue worse --idempotency-key today -- argument").prints("2\n").says("nothing new").ok();
     sandbox.drain();
     assert_eq!(sandbox.log(), ["mended argument input"]);
     sandbox.run("doctor").ok();
@@ -129,10 +134,10 @@ fn what_cannot_be_redefined_is_left_and_named_and_the_rest_goes_on() {
         runner: job 7 was left: job 8 has replaced it before
         ");
     });
-    sandbox.run("retry --dead --redefine").ok().prints("").says("left 1 job declared retryable = false");
+    sandbox.run("retry --dead --redefine").prints("").says("left 1 job declared retryable = false").ok();
     sandbox.run("retry --dead --redefine --force --name once").ok().prints("10\n");
     // A replaced job that is taken back may be replaced again.
-    sandbox.run("retry 7").ok().says("job 8 was enqueued in place of job 7: the work of 7 may be done twice");
+    sandbox.run("retry 7").says("job 8 was enqueued in place of job 7: the work of 7 may be done twice").ok();
     sandbox.run("cancel 7").ok();
     assert_fields(&sandbox.job(7), &json!({"resolved_at": null, "resolution": null}));
     sandbox.run("cancel 9 8").ok();

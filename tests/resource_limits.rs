@@ -108,7 +108,9 @@ fn with_json_the_log_of_a_worker_is_json() {
         );
     }
     // Without it notes are for people.
-    let ran = limited(&sandbox, "-n 64", "work -j30 --drain --log json").ok();
+    let ran = limited(&sandbox, "-n 64", "work -j30 --drain --log json")
+        .says("the limit of open files (ulimit -n) is")
+        .ok();
     ran.says("runner: there is room for ");
 }
 
@@ -153,7 +155,7 @@ fn a_limit_of_processes_leaves_the_slots_that_fit() {
     };
     let why = |limit| format!("the limit of processes and threads (ulimit -u) is {limit}");
     limited(2).exits(74).says(&format!("no room for a single slot: {}", why(2)));
-    let ran = limited(6).ok().says(&format!("there is room for 2 slots of 8: {}\n", why(6)));
+    let ran = limited(6).says(&format!("there is room for 2 slots of 8: {}\n", why(6))).ok();
     ran.says(" 20 succeeded, 0 dead").says(" started: 2 slots");
 }
 

@@ -139,7 +139,7 @@ fn nothing_is_replaced_while_another_process_has_it_open() {
     waiter.until_it_says("no worker is running");
     sandbox.run("restore copy.db").exits(75).prints("").says("for 10 s another process had it open");
     sandbox.drain();
-    waiter.wait().ok();
+    waiter.wait().says("but no worker is running for queue default; runner work starts one").ok();
     sandbox.run("restore copy.db").ok();
 }
 
@@ -169,7 +169,10 @@ fn a_damaged_database_is_replaced_and_kept_as_it_was() {
         sandbox.write("runner.db", &bytes);
         sandbox.write("runner.db-wal", "a log");
         sandbox.run("inspect jobs").exits(74).says("runner restore FILE");
-        let ran = sandbox.run("restore copy.db").ok();
+        let ran = sandbox
+            .run("restore copy.db")
+            .says("unfinished job ended since the copy was made could not be read: look")
+            .ok();
         assert_eq!(jobs(&sandbox, "runner.db"), ["one"]);
         assert!(fs::read(sandbox.path("runner.db.replaced-1")).unwrap() == bytes);
         assert_eq!(sandbox.read("runner.db.replaced-1-wal"), "a log");
@@ -201,7 +204,7 @@ fn what_can_be_read_of_a_damaged_database_counts() {
             "" => sandbox.sql().run("CREATE TRIGGER evil AFTER UPDATE ON jobs BEGIN SELECT 1; END"),
             table => fill(&sandbox, table),
         }
-        let ran = sandbox.run("restore copy.db --json").ok().says(said);
+        let ran = sandbox.run("restore copy.db --json").says(said).ok();
         assert!(!ran.stderr.contains(unsaid), "{harm}: {ran}");
         let (again, unread) = (&ran.json()["run_again"], &ran.json()["unread"]);
         assert_eq!(again.as_array().map(Vec::len), Some(usize::from(harm != "jobs")), "{ran}");
@@ -212,7 +215,7 @@ fn what_can_be_read_of_a_damaged_database_counts() {
     // A counter that nobody can have reached is not believed.
     let sandbox = sandbox();
     sandbox.sql().run("UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'jobs'");
-    sandbox.run("restore copy.db").ok().says("so ids above 2 may be given out again");
+    sandbox.run("restore copy.db").says("so ids above 2 may be given out again").ok();
     assert_eq!(sandbox.add("-- true"), 3);
 }
 

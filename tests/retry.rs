@@ -21,7 +21,11 @@ fn a_dead_job_keeps_id_and_history_and_gets_a_fresh_budget() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.finish("bad --expires-in 1h");
     let before = sandbox.job(1)["expires_at"].clone();
-    sandbox.run("retry 1").ok().shows("1");
+    sandbox
+        .run("retry 1")
+        .says("differs (expires_in); to take the present one: runner change")
+        .ok()
+        .shows("1");
     let job = sandbox.job(1);
     assert_fields(&job, &json!({"state": "pending", "attempts": 2, "budget_used": 0}));
     assert_fields(&job, &json!({"error_code": null, "dead_reason": null, "finished_at": null}));
@@ -48,7 +52,7 @@ fn force_runs_a_job_that_is_not_retryable_again() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.finish("once");
     sandbox.run("retry 1").exits(1).says("--force");
-    sandbox.run("retry --dead").ok().says("left 1 job declared retryable = false");
+    sandbox.run("retry --dead").says("left 1 job declared retryable = false").ok();
     sandbox.run("retry --dead -q").ok().prints("").quietly();
     sandbox.run("retry 1 --force").ok();
     sandbox.drain();
@@ -61,7 +65,11 @@ fn dead_selects_by_code() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.run("enqueue bad worse worse").ok();
     sandbox.drain();
-    sandbox.run("retry --dead --name bad --error-code EXIT_4").ok().prints("");
+    sandbox
+        .run("retry --dead --name bad --error-code EXIT_4")
+        .says("runner: there is no unresolved dead letter of the name bad with the")
+        .ok()
+        .prints("");
     assert_eq!(sandbox.run("retry --dead --error-code EXIT_4 --json").ok().json_lines().len(), 2);
 }
 
@@ -74,7 +82,7 @@ fn a_job_whose_key_is_taken_is_left() {
     sandbox.add("worse --unique-key k --in 1h");
     sandbox.run("retry 1 2").exits(1).says("job 1").says("3");
     assert_eq!((&sandbox.job(1)["state"], &sandbox.job(2)["state"]), (&json!("dead"), &json!("pending")));
-    sandbox.run("retry --dead").ok().says("1");
+    sandbox.run("retry --dead").says("1").ok();
     assert_eq!(sandbox.job(1)["state"], "dead");
 }
 
@@ -102,8 +110,8 @@ fn a_dry_run_says_what_would_happen_and_changes_nothing() {
     ] {
         sandbox.run(&format!("{line} --dry-run")).exits(status).prints(expected);
     }
-    sandbox.run("retry --dead --dry-run").ok().says("left 1 job declared retryable = false");
-    sandbox.run("retry --dead --dry-run").ok().says("3 jobs would change; nothing is done yet");
+    sandbox.run("retry --dead --dry-run").says("left 1 job declared retryable = false").ok();
+    sandbox.run("retry --dead --dry-run").says("3 jobs would change; nothing is done yet").ok();
     let job = sandbox.run("retry 2 --dry-run --json").ok().json();
     assert_fields(&job, &json!({"id": 2, "state": "dead", "error_code": "EXIT_4"}));
     let job = sandbox.run("retry 2 --redefine --dry-run --json").ok().json();
@@ -133,7 +141,7 @@ fn a_selection_of_nothing_is_named_with_what_may_be_meant() {
     sandbox.finish("push");
     for verb in ["retry --dead", "resolve --dead"] {
         let said = |options: &str| {
-            let ran = sandbox.run(&format!("{verb} {options}")).ok().prints("");
+            let ran = sandbox.run(&format!("{verb} {options}")).exits(0).prints("");
             sandbox.run(&format!("{verb} {options} -q")).ok().quietly();
             ran.stderr
         };
@@ -148,8 +156,8 @@ fn a_selection_of_nothing_is_named_with_what_may_be_meant() {
             "#);
         }
     }
-    sandbox.run("inspect dead --error-code EXIT_33 --json").ok().prints("").says("did you mean EXIT_3?");
-    sandbox.run("inspect dead --error-code EXIT_33 --fail-if-any").ok().says("did you mean EXIT_3?");
+    sandbox.run("inspect dead --error-code EXIT_33 --json").prints("").says("did you mean EXIT_3?").ok();
+    sandbox.run("inspect dead --error-code EXIT_33 --fail-if-any").says("did you mean EXIT_3?").ok();
 }
 
 /// A schedule that failed for a week needs one run, not seven.
@@ -170,7 +178,7 @@ fn latest_replays_the_newest_of_those_that_do_the_same_and_resolves_the_others()
     sandbox.run("resolve 1 --note by-hand").ok();
     let line = "retry --dead --name backup --latest";
     let planned =
-        sandbox.run(&format!("{line} --dry-run")).ok().says("9 jobs would change; nothing is done yet");
+        sandbox.run(&format!("{line} --dry-run")).says("9 jobs would change; nothing is done yet").ok();
     insta::assert_snapshot!(planned.stdout, @"
     would resolve job 2 backup, because a newer one does its work
     would put job 3 backup back
@@ -220,7 +228,11 @@ fn older_ones_stay_dead_letters_where_the_newest_cannot_be_replayed() {
         ids.sort_by_key(Value::as_u64);
         ids
     };
-    let ran = sandbox.run("retry --dead --latest").ok().prints("");
+    let ran = sandbox
+        .run("retry --dead --latest")
+        .says("jobs because a newer one, which does the same, was left")
+        .ok()
+        .prints("");
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stderr, @"
     runner: left 2 jobs because a newer one, which does the same, was left
@@ -233,7 +245,11 @@ fn older_ones_stay_dead_letters_where_the_newest_cannot_be_replayed() {
     assert_eq!(dead(), [3, 4]);
     assert_fields(&sandbox.job(1), &json!({"resolution": "job 2 was replayed instead"}));
     sandbox.run("cancel 5").ok();
-    let jobs = sandbox.run("retry --dead --latest --json").ok().json_lines();
+    let jobs = sandbox
+        .run("retry --dead --latest --json")
+        .says("differs (unique_key); to take the present one: runner change")
+        .ok()
+        .json_lines();
     assert_fields(&jobs[0], &json!({"id": 3, "state": "dead", "resolution": "job 4 was replayed instead"}));
     assert_fields(&jobs[1], &json!({"id": 4, "state": "pending"}));
 }
@@ -244,11 +260,18 @@ fn latest_redefines_the_newest_where_that_is_asked_for() {
     sandbox.run("enqueue worse worse worse").ok();
     sandbox.drain();
     sandbox.write("jobs.toml", JOBS.replace("exit 4", "true"));
-    sandbox.run("retry --dead --latest --dry-run").ok().says("job 3 keeps the definition of its enqueue");
-    let planned = sandbox.run("retry --dead --latest --redefine --dry-run").ok();
+    sandbox.run("retry --dead --latest --dry-run").says("job 3 keeps the definition of its enqueue").ok();
+    let planned = sandbox
+        .run("retry --dead --latest --redefine --dry-run")
+        .says("jobs would change; nothing is done yet")
+        .ok();
     planned
         .shows("would resolve job 2 worse, because a newer one does its work\nwould replace job 3 worse\n");
-    let ran = sandbox.run("retry --dead --latest --redefine").ok().prints("4\n");
+    let ran = sandbox
+        .run("retry --dead --latest --redefine")
+        .says("older jobs, whose work the new ones do")
+        .ok()
+        .prints("4\n");
     ran.says("resolved 2 older jobs, whose work the new ones do");
     assert_fields(&sandbox.job(1), &json!({"resolution": "job 4 was enqueued instead"}));
     assert_fields(&sandbox.job(3), &json!({"resolution": "replaced by job 4"}));
@@ -263,7 +286,7 @@ fn the_newest_is_advised_only_where_it_stands_for_all() {
     let command = |lines: &[&str]| {
         let sandbox = Sandbox::new(jobs);
         for line in lines {
-            sandbox.run(&format!("enqueue {line}")).ok();
+            sandbox.run(&format!("enqueue {line}")).exits(0);
         }
         sandbox.run("work -j1 --drain -q").exits(1);
         let list = sandbox.run("inspect --json").ok().json()["attention"].as_array().expect("a list").clone();

@@ -63,7 +63,7 @@ fn what_waits_on_standard_input_is_not_passed_on_without_a_word() {
         // Nothing else reads this pipe, so that what was written stays in it.
         let script =
             format!("[ -p pipe ] || mkfifo pipe; exec 3<>pipe; printf 'b\n' >&3; runner run {line} {input}");
-        sandbox.program("sh").with_runner_on_path().arg("-c").arg(script).run().ok()
+        sandbox.program("sh").with_runner_on_path().arg("-c").arg(script).run().exits(0)
     };
     let note =
         "standard input is not passed on to the job; runner run --stdin … gives it all that comes there";
@@ -85,7 +85,7 @@ fn what_waits_on_standard_input_is_not_passed_on_without_a_word() {
 #[test]
 fn a_retry_says_why_and_when() {
     let sandbox = Sandbox::new(JOBS);
-    let done = sandbox.run("run retried").ok().prints("try 1\ntry 2\n");
+    let done = sandbox.run("run retried").says("is retried: attempt").ok().prints("try 1\ntry 2\n");
     done.says("EXIT_1 is retried: attempt 2 of 3");
 }
 
@@ -135,7 +135,7 @@ fn while_it_lives_nobody_else_starts_its_jobs() {
     assert_fields(own, &json!({"queues": [], "alive": true}));
     sandbox.write("go", "");
     sandbox.run("change 1 --now").ok();
-    run.wait().ok();
+    run.wait().says("is retried: attempt").ok();
     assert_eq!(sandbox.log(), [own["worker_id"].as_str().unwrap(); 2], "every attempt is its own");
 }
 
@@ -147,7 +147,7 @@ fn the_next_call_goes_on_after_a_kill_exactly_once_key_or_no_key() {
         sandbox.until_logged(1);
         wait_until("the start is on record", || sandbox.job(1)["started_at"] != json!(null));
         run.kill();
-        sandbox.run(&format!("run {name}")).ok().says("goes on with job 1").says("not used");
+        sandbox.run(&format!("run {name}")).says("goes on with job 1").says("not used").ok();
         assert_eq!(sandbox.log(), ["begin 1", "begin 2"]);
         assert_eq!(sandbox.count_jobs(), 1);
         assert_fields(&sandbox.job(1), &json!({"state": "succeeded", "attempts": 2, "priority": 0}));
@@ -185,14 +185,14 @@ fn a_key_that_a_living_run_holds_is_left_to_it() {
     let sandbox = Sandbox::new(JOBS);
     let run = start(&sandbox, "run keyed");
     sandbox.until_logged(1);
-    sandbox.run("run keyed").ok().prints("").says("nothing new: job 1 already holds the unique key");
+    sandbox.run("run keyed").prints("").says("nothing new: job 1 already holds the unique key").ok();
     sandbox.run("enqueue --unique-key later --in 1h -- true").ok();
     let _worker = sandbox.worker("");
-    let ran = sandbox.run("run --unique-key later -- true").ok().says("pending since ");
+    let ran = sandbox.run("run --unique-key later -- true").says("pending since ").ok();
     ran.says("; it is due in ").says(", runner change 2 --now starts it now\n");
     sandbox.run("run keyed -q").ok().quietly();
     sandbox.run("run keyed --on-conflict error").exits(75);
-    assert_fields(&sandbox.run("run keyed --json").ok().json(), &json!({"id": 1, "created": false}));
+    assert_fields(&sandbox.run("run keyed --json").exits(0).json(), &json!({"id": 1, "created": false}));
     run.kill();
 }
 
@@ -200,9 +200,13 @@ fn a_key_that_a_living_run_holds_is_left_to_it() {
 fn a_key_that_nobody_living_serves_is_taken_on() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("dump --unique-key k");
-    sandbox.run("run dump --unique-key k").ok().prints("dump\n").says("goes on with job 1");
+    sandbox.run("run dump --unique-key k").prints("dump\n").says("goes on with job 1").ok();
     sandbox.run("enqueue report --unique-key r").ok();
-    sandbox.run("run report --unique-key r").ok().prints("dump\nreport\n");
+    sandbox
+        .run("run report --unique-key r")
+        .says("report, which nobody else would run; the options of this call are not")
+        .ok()
+        .prints("dump\nreport\n");
     assert_eq!(sandbox.count_jobs(), 3);
 }
 
@@ -215,7 +219,7 @@ fn a_signal_to_stop_leaves_the_job_for_the_next_call() {
         run.signal(Signal::TERM);
         run.wait().exits(143).says("SIGTERM: job 1").says("runner run night goes on with it");
         assert_fields(&sandbox.job(1), &json!({"phase": "ready", "attempts": 1, "budget_used": 0}));
-        sandbox.run("run night").ok().says("goes on with job 1");
+        sandbox.run("run night").says("goes on with job 1").ok();
         assert_eq!(sandbox.count_jobs(), 1);
     }
 }
@@ -307,7 +311,7 @@ fn a_reader_that_is_gone_or_reads_nothing_changes_nothing() {
     wait_until("the job to be enqueued", || sandbox.count_jobs() == 2);
     sandbox.until_state(2, "dead");
     sandbox.write("done", "");
-    reader.wait().ok();
+    reader.wait().says("yes [yes]: dead, TIMEOUT: its attempts are used up; runner inspect").ok();
 }
 
 #[test]
@@ -352,7 +356,10 @@ fn it_says_what_it_waits_for() {
     sandbox.run("resume default").ok();
     run.until_it_says("no worker is running for queue default");
     sandbox.drain();
-    assert_eq!(run.wait().ok().stdout, "done\n");
+    assert_eq!(
+        run.wait().says("runner: queue default is paused; runner resume default opens it").ok().stdout,
+        "done\n"
+    );
 }
 
 #[test]
@@ -367,7 +374,7 @@ fn limits_hold_for_it_and_it_says_so() {
     assert_eq!(sandbox.job(3)["state"], "pending");
     assert_eq!(sandbox.run("inspect --json").ok().json()["attention"], json!([]), "no worker is needed");
     sandbox.run("cancel 2").ok();
-    second.wait().ok();
+    second.wait().says("runner: queue default is at its limit: max_running").ok();
     drop(first);
 }
 

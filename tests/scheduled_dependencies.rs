@@ -29,7 +29,7 @@ const NOW: &str = "CAST(1000 * unixepoch('subsec') AS INTEGER)";
 
 /// The names of the jobs that a dry run would enqueue, and what it says.
 fn rehearse(sandbox: &Sandbox, line: &str) -> (String, Finished) {
-    let ran = sandbox.run(&format!("enqueue {line} --dry-run")).ok();
+    let ran = sandbox.run(&format!("enqueue {line} --dry-run")).exits(0);
     let names = ran.stdout.lines().filter_map(|line| line.strip_prefix("would enqueue ")?.split(':').next());
     (names.collect::<Vec<_>>().join(" "), ran)
 }
@@ -79,7 +79,7 @@ fn the_newest_run_says_whether_another_one_is_enqueued() {
         .says("waits for the scheduled run of dump: job 3, which is blocked\n")
         .shows("after job 1, job 3, sort\n");
 
-    let enqueued = sandbox.run("enqueue accounts").ok().says("waits for the scheduled run of backup: job 1");
+    let enqueued = sandbox.run("enqueue accounts").says("waits for the scheduled run of backup: job 1").ok();
     assert_eq!(enqueued.ids(), [4, 5], "what is waited for was not enqueued");
     assert_eq!(sandbox.job(5)["after"], serde_json::json!([1, 3, 4]));
     sandbox.run("enqueue accounts --no-deps").ok().quietly();
@@ -117,7 +117,7 @@ fn a_cancel_and_a_death_that_is_final_are_left_to_a_person() {
     assert_eq!(names, "sort accounts");
     said.says("waits for job 1 backup, which is cancelled: runner retry 1 goes on\n")
         .says(&format!("waits for job {dead} dump, which is dead: runner retry {dead} --force goes on\n"));
-    sandbox.run("enqueue accounts").ok();
+    sandbox.run("enqueue accounts").says("waits for job 1 backup, which is cancelled").ok();
     sandbox.run("work --drain").exits(1).says("1 job still waits");
     sandbox.run("doctor --strict").exits(1);
     std::fs::remove_file(sandbox.path("broken")).unwrap();
@@ -152,7 +152,7 @@ fn any_end_asks_for_a_run_all_the_same() {
     assert_eq!(names, "mount dump sort accounts");
     said.says(&format!("backup is met by job {cancelled}, which is cancelled\n"))
         .says(&format!("dump runs with it: its last run, job {dead}, is dead\n"));
-    sandbox.run("enqueue accounts").ok();
+    sandbox.run("enqueue accounts").says("backup is met by job").ok();
     sandbox.drain();
     assert_eq!(sandbox.log().last().unwrap(), "accounts");
 }
@@ -163,7 +163,10 @@ fn only_jobs_as_the_schedule_enqueues_them_count() {
     sandbox.finish("backup");
     sandbox.run("enqueue backup --label by-hand --in 1h").ok();
     sandbox.run("enqueue --name backup -c false").ok();
-    sandbox.run("enqueue backup --in 1h -- x").ok();
+    sandbox
+        .run("enqueue backup --in 1h -- x")
+        .says("runner: backup takes no notice of its arguments: a command that is a")
+        .ok();
     let (names, said) = rehearse(&sandbox, "accounts");
     assert_eq!(names, "mount dump sort accounts");
     said.says("backup is met by job 1, which succeeded");
@@ -174,7 +177,7 @@ fn every_way_to_enqueue_a_job_waits_for_scheduled_runs() {
     let enqueued = |line: &str, batch: &str| {
         let sandbox = Sandbox::new(NIGHT);
         sandbox.run("enqueue backup dump --no-deps").ok();
-        sandbox.call(line).stdin(batch).run().ok();
+        sandbox.call(line).stdin(batch).run().exits(0);
         sandbox.states()[2..].join(" ").replace(" pending", "")
     };
     assert_eq!(enqueued("enqueue accounts", ""), "sort accounts");
@@ -198,7 +201,7 @@ fn the_holder_of_the_key_is_the_dependency_where_no_run_counts() {
     let keyed = NIGHT.replace("[jobs.backup]", "[jobs.backup]\nunique_key = 'disk'");
     let sandbox = Sandbox::new(&(keyed + "[jobs.check]\ncommand = 'true'\nunique_key = 'disk'\n"));
     let held = sandbox.add("check");
-    let ids = sandbox.run("enqueue accounts").ok().says("already holds the unique key").ids();
+    let ids = sandbox.run("enqueue accounts").exits(0).ids();
     assert_eq!(ids[0], held);
     assert!(sandbox.job(*ids.last().unwrap())["after"].to_string().contains(&held.to_string()));
 }
@@ -249,7 +252,7 @@ fn a_pause_of_its_schedule_makes_no_difference() {
     sandbox.make_due(9);
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.log().iter().filter(|name| *name == "backup").count(), 1, "none has run, so one runs");
-    sandbox.run("enqueue accounts").ok().says("backup is met by job ");
+    sandbox.run("enqueue accounts").says("backup is met by job ").ok();
 }
 
 #[test]
@@ -266,18 +269,24 @@ fn at_boot_what_is_due_fires_first_too() {
 #[test]
 fn check_and_apply_say_which_runs_are_waited_for() {
     let sandbox = Sandbox::new(&NIGHT.replacen("fresh_within = \"26h\"\n", "", 1));
-    let note = "runner: backup has a schedule and no fresh_within: a success of any age will do for accounts, which waits for its scheduled run\n";
-    let checked = sandbox.run("check").ok().shows(
+    let note = "runner: backup has a schedule and no fresh_within: a success of any age will do for accounts, which waits for \
+                its scheduled run\n";
+    let checked = sandbox.run("check").says(note).ok().shows(
         "after     backup (waits for its scheduled run), dump (waits for its scheduled run, of the last 1d 2h), sort",
     );
     assert_eq!(checked.stderr, note);
     assert!(checked.stdout.contains("after     mount\n"), "{checked}");
     let words = "  waits for the scheduled runs of backup, dump; sort runs with it\n";
-    let applied =
-        sandbox.run("apply --dry-run").ok().shows("+ schedule accounts would be added").shows(words);
+    let applied = sandbox
+        .run("apply --dry-run")
+        .says(note)
+        .ok()
+        .shows("+ schedule accounts would be added")
+        .shows(words);
     assert_eq!(applied.stderr, note);
-    sandbox.run("apply").ok().shows(words).says(note);
-    assert!(!sandbox.run("apply").ok().stdout.contains("waits for"), "nothing changes");
+    sandbox.run("apply").shows(words).says(note).ok();
+    let unchanged = sandbox.run("apply").says(note).ok();
+    assert!(!unchanged.stdout.contains("waits for"), "nothing changes");
     sandbox.run("check -q").ok().quietly();
     sandbox.write("jobs.toml", NIGHT);
     sandbox.run("check").ok().quietly();

@@ -66,11 +66,15 @@ fn apply_says_what_changes_and_changes_that() {
 fn a_name_that_no_schedule_has_is_told() {
     let sandbox = Sandbox::new(FILE);
     sandbox.run("apply").ok();
-    let ran = sandbox.run("inspect schedules --name hourli").ok().shows("no schedules\n");
+    let ran = sandbox
+        .run("inspect schedules --name hourli")
+        .says("runner: no schedule has the name hourli; did you mean hourly?")
+        .ok()
+        .shows("no schedules\n");
     ran.says("no schedule has the name hourli; did you mean hourly?");
-    sandbox.run("inspect schedules --name other --json --fail-if-any").ok().prints("").says("the name other");
+    sandbox.run("inspect schedules --name other --json --fail-if-any").prints("").says("the name other").ok();
     sandbox.run("inspect schedules --name other -q").ok().quietly();
-    sandbox.run("inspect stats --name hourli").ok().says("no job has the name hourli; did you mean hourly?");
+    sandbox.run("inspect stats --name hourli").says("no job has the name hourli; did you mean hourly?").ok();
 }
 
 #[test]
@@ -148,7 +152,7 @@ fn a_queue_that_no_job_has_may_be_meant_as_a_schedule() {
         ("resume nosuch", "no job is in queue nosuch\n"),
         ("pause nett", "no job is in queue nett; did you mean net?"),
     ] {
-        sandbox.run(line).ok().says(said);
+        sandbox.run(line).says(said).ok();
     }
     sandbox.run("pause net").ok().quietly();
     sandbox.run("pause other -q").ok().quietly();
@@ -195,7 +199,7 @@ fn a_schedule_of_another_file_is_taken_over_when_asked_or_when_that_file_is_gone
     // The file is moved.
     std::fs::rename(sandbox.path("new.toml"), sandbox.path("moved.toml")).expect("it moves");
     let line = json!({ "kind": "schedule", "name": "hourly", "change": "changed" });
-    let ran = sandbox.run("apply moved.toml --json").ok().says("new.toml, which is gone: it is taken over");
+    let ran = sandbox.run("apply moved.toml --json").says("new.toml, which is gone: it is taken over").ok();
     assert_eq!(ran.json_lines()[0], line);
     assert!(rows().eq(before));
     assert!(file("hourly").ends_with("/moved.toml"));
@@ -215,7 +219,11 @@ fn what_a_file_had_applied_can_be_removed_without_it() {
     let ran = sandbox.run("apply --none --file sub/jobs.toml").ok();
     ran.prints("- schedule hourly removed\n- schedule nightly removed\n- queue net removed: max_running 4\n");
     assert_eq!(names(&sandbox), ["other"]);
-    let nothing = sandbox.run("apply --none --file sub/jobs.toml").ok().prints("");
+    let nothing = sandbox
+        .run("apply --none --file sub/jobs.toml")
+        .says("runner: nothing is applied from")
+        .ok()
+        .prints("");
     nothing.says("nothing is applied from ").says("; something is applied from ");
     sandbox.run("apply --none --take-over").exits(2);
     sandbox.run("apply --none -q").ok().prints("").quietly();
@@ -233,10 +241,18 @@ fn a_chain_that_no_schedule_reaches_is_noted() {
     );
     let note = "runner: no schedule reaches ping: put the schedule on the last job of the chain\n";
     for line in ["check", "apply --dry-run"] {
-        assert_eq!(sandbox.run(line).ok().stderr, note, "{line}");
+        assert_eq!(
+            sandbox
+                .run(line)
+                .says("runner: no schedule reaches ping: put the schedule on the last job of the chain")
+                .ok()
+                .stderr,
+            note,
+            "{line}"
+        );
     }
-    sandbox.run("check --json").ok().says("{\"note\":\"no schedule reaches ping: ");
-    sandbox.run("apply").ok().says(note);
+    sandbox.run("check --json").says("{\"note\":\"no schedule reaches ping: ").ok();
+    sandbox.run("apply").says(note).ok();
     sandbox.run("check -q").ok().quietly();
     let file = sandbox.read("jobs.toml").replace("schedule = '@daily'\nfresh_within = '26h'\n", "");
     sandbox.write("jobs.toml", file.replace("after = ['verify']", "after = ['verify']\nschedule = '@daily'"));
@@ -323,11 +339,11 @@ fn an_edit_of_the_times_keeps_a_missed_time_or_says_which_it_drops() {
             };
             assert!(ran.stderr.contains(&end), "{case}: {ran}");
         };
-        said(&sandbox.run("apply --dry-run").ok());
+        said(&sandbox.run("apply --dry-run").exits(0));
         sandbox.run("apply --dry-run -q").ok().quietly();
         let next_at = || sandbox.sql().number("SELECT next_at FROM schedules") - times.first;
         assert_eq!(next_at(), 0, "{case}");
-        said(&sandbox.run("apply").ok());
+        said(&sandbox.run("apply").exits(0));
         assert!(next.map_or(next_at() > 3 * HOUR, |next| next_at() == next), "{case}: {}", next_at());
         let again = sandbox.run("apply").ok().shows("nothing changes");
         assert!(!again.stderr.contains("missed"), "{case}: {again}");
@@ -347,16 +363,16 @@ fn a_schedule_that_goes_with_runs_it_missed_says_so() {
     {
         let sandbox = due(late, "missed = 'all'");
         sandbox.write("jobs.toml", edit);
-        let ran = sandbox.run("apply --json").ok().says(note);
+        let ran = sandbox.run("apply --json").says(note).ok();
         ran.says(" and 9 more that were missed are dropped\"}\n");
     }
     let sandbox = due(late, "");
-    sandbox.run("apply --none --dry-run").ok().says("hourly: the run of ");
+    sandbox.run("apply --none --dry-run").says("hourly: the run of ").ok();
     sandbox.write("other.toml", file("hourly", "@weekly"));
-    sandbox.run("apply other.toml --take-over --dry-run").ok().says("hourly: the run of ");
+    sandbox.run("apply other.toml --take-over --dry-run").says("hourly: the run of ").ok();
     // Under a pause of everything they are missed, too; those that pass under one of its own are gone.
     sandbox.run("pause --all").ok();
-    sandbox.run("apply --none --dry-run").ok().says("hourly: the run of ");
+    sandbox.run("apply --none --dry-run").says("hourly: the run of ").ok();
     sandbox.run("pause --schedule hourly").ok();
     sandbox.make_due(late);
     let ran = sandbox.run("apply --none").ok().prints("- schedule hourly removed\n");
@@ -407,7 +423,7 @@ fn an_edit_of_missed_says_which_times_it_drops() {
         sandbox.run("apply").ok();
         sandbox.sql().run(&format!("UPDATE schedules SET next_at = {}", times.first));
         file(after);
-        let ran = sandbox.run("apply").ok();
+        let ran = sandbox.run("apply").exits(0);
         let clocks = (0..2).filter(|which| ran.stderr.contains(&times.clock(*which))).count();
         assert_eq!(clocks, dropped, "{before} {after}: {ran}");
         assert_eq!(ran.stderr.contains("missed"), dropped > 0, "{before} {after}: {ran}");

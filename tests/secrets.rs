@@ -86,7 +86,12 @@ fn nothing_of_a_removed_job_is_left_while_workers_go_on() {
     let sandbox = Sandbox::new(JOBS);
     let worker = sandbox.worker("-j2");
     let input = "in-input ".repeat(20_000);
-    sandbox.call("enqueue secret --stdin -- in-argument").stdin(input).run().ok();
+    sandbox
+        .call("enqueue secret --stdin -- in-argument")
+        .stdin(input)
+        .run()
+        .says("runner: secret takes no notice of its arguments: a command that is a")
+        .ok();
     let live = sandbox.sql();
     wait_until("what it wrote so far is saved", || live.number("SELECT count(*) FROM live_outputs") == 1);
     sandbox.run("enqueue other other other").ok();
@@ -114,7 +119,11 @@ fn a_reader_that_keeps_the_log_is_told_of() {
     sandbox.call("enqueue -q --wait --name secret -- echo in-output").run().ok();
     let reader = sandbox.sql();
     reader.run("BEGIN; SELECT count(*) FROM jobs;");
-    let ran = sandbox.run("prune --older-than 0s").ok().prints("removed 1 job\n");
+    let ran = sandbox
+        .run("prune --older-than 0s")
+        .says("or its log, because another program keeps reading the database; prune again when it has ended")
+        .ok()
+        .prints("removed 1 job\n");
     insta::assert_snapshot!(ran.stderr.replace(sandbox.dir().to_str().unwrap(), "DIR"), @"runner: what was removed can still be found in DIR/runner.db or its log, because another program keeps reading the database; prune again when it has ended");
     assert!(holders(&sandbox, "in-output").contains(&"runner.db-wal".to_owned()));
     reader.run("COMMIT");

@@ -268,9 +268,9 @@ fn a_worker_of_another_database_is_not_taken_for_that_of_this_one() {
             .shows("nothing for this database; ")
             .shows(" starts the worker of another one");
         assert_eq!(other("service --json").exits(1).json()["installed"], false);
-        moves(other("service install --dry-run").ok(), true);
+        moves(other("service install --dry-run").exits(0), true);
         assert_eq!(machine.run("service --json").exits(1).json()["installed"], true);
-        moves(other("service install").ok(), true);
+        moves(other("service install").exits(0), true);
         assert_eq!(other("service --json").exits(1).json()["installed"], true);
         machine.run("service").exits(1).shows("nothing for this database; ");
     }

@@ -158,7 +158,7 @@ fn a_signal_before_the_worker_has_registered_ends_it_in_order() {
     wait_until("the worker is about to register", has_socket);
     worker.signal(Signal::TERM);
     sql.run("COMMIT");
-    worker.wait().ok().says("stopping: SIGTERM");
+    worker.wait().says("stopping: SIGTERM").ok();
     assert_eq!(sandbox.job(id)["attempts"], 0, "nothing was claimed");
     assert_eq!(sandbox.sql().number("SELECT count(*) FROM workers WHERE ended_at IS NULL"), 0);
 }

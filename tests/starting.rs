@@ -30,7 +30,7 @@ fn a_program_that_is_being_written_is_waited_for() {
         let mut run = run_of_tool(&sandbox, options);
         run.until_it_says(WAITS);
         sandbox.write("written", "");
-        run.wait().ok();
+        run.wait().says("waits for the process that is writing it").ok();
         let attempt = sandbox.attempts(1).remove(0);
         assert_fields(&attempt, &json!({"outcome": "succeeded", "number": 1, "message": null}));
         sandbox.run("doctor").ok();

@@ -85,7 +85,11 @@ fn by_name_queue_and_time() {
     sandbox.run("inspect stats --state dead").exits(2).says("--state has no effect here");
     sandbox.run("inspect stats --error-code EXIT_3").exits(2);
     sandbox.run("inspect stats --name bad --fail-if-any").exits(1);
-    sandbox.run("inspect stats --name nobody --fail-if-any").ok().prints("nothing has ended\n");
+    sandbox
+        .run("inspect stats --name nobody --fail-if-any")
+        .says("runner: no job has the name nobody; did you mean good?")
+        .ok()
+        .prints("nothing has ended\n");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::support::{Call, Sandbox};
 /// Enqueues a line for the shell with these bytes on standard input.
 #[track_caller]
 fn add(sandbox: &Sandbox, options: &str, line: &str, bytes: &[u8]) -> u64 {
-    sandbox.call(&format!("enqueue --stdin {options} -c")).arg(line).stdin(bytes).run().ok().id()
+    sandbox.call(&format!("enqueue --stdin {options} -c")).arg(line).stdin(bytes).run().exits(0).id()
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn an_input_of_the_job_file_is_read_by_every_attempt_and_the_option_overrides_it
     assert_eq!(sandbox.run("check --json").ok().json_lines()[0]["stdin_bytes"], 5);
     // A queued job keeps its input, and a retry says that the file has another one now.
     sandbox.write("jobs.toml", "[jobs.dies]\ncommand = 'exit 1'\nmax_attempts = 1\nenv_file = '-x'\n");
-    sandbox.run("retry 4").ok().says("differs (env_file, on_dead, stdin)");
+    sandbox.run("retry 4").says("differs (env_file, on_dead, stdin)").ok();
     sandbox.run("retry --redefine 4").exits(1);
 }
 

@@ -248,9 +248,9 @@ fn a_wait_for_a_job_behind_a_paused_queue_says_so_once_and_goes_on() {
     sandbox.run("resume net").ok();
     last.until_it_says("waiting for job 5, but no worker is running for queue default");
     sandbox.run("work --drain").ok();
-    let ran = last.wait().ok();
+    let ran = last.wait().says("extract, whose queue net is paused: runner resume net opens queue net").ok();
     assert_eq!(ran.stderr.matches("is paused").count(), 1, "{ran}");
-    first.wait().ok();
+    first.wait().says("but queue net is paused; runner resume net opens it").ok();
 }
 
 /// A sandbox in which job 1 was removed by hand. Job 2 is after it, and job 3 after any end of job 2, which will not come.

@@ -149,7 +149,13 @@ fn times_in_utc() {
     assert_eq!(shown("inspect 1"), "2026-11-21 20:00:00,");
     assert_eq!(shown("inspect 1 --utc"), "2026-11-21 14:30:00Z");
     assert_eq!(shown("--utc inspect 1"), "2026-11-21 14:30:00Z");
-    let log = sandbox.call("work --drain --utc --queue none").env("TZ", "XXX-05:30").run().ok().stderr;
+    let log = sandbox
+        .call("work --drain --utc --queue none")
+        .env("TZ", "XXX-05:30")
+        .run()
+        .says("slots, none")
+        .ok()
+        .stderr;
     assert!(log.lines().all(|line| line[..20].ends_with('Z')), "{log}");
 }
 

@@ -41,7 +41,7 @@ fn a_run_goes_on_with_nothing_of_another_project() {
     assert_eq!(sandbox.log(), ["a", "b"]);
     assert_eq!(sandbox.job(1)["state"], "pending");
     // The next call of the same project does.
-    run_in(&sandbox, "a", "run deploy").ok().says("goes on with job 1 deploy");
+    run_in(&sandbox, "a", "run deploy").says("goes on with job 1 deploy").ok();
     assert_eq!(sandbox.log(), ["a", "b", "a"]);
     assert!(sandbox.job(1)["file"].as_str().expect("a path").ends_with("/a/jobs.toml"));
     assert!(sandbox.job(2)["file"].as_str().expect("a path").ends_with("/b/jobs.toml"));
@@ -54,11 +54,16 @@ fn a_success_of_one_project_makes_no_death_of_another_good() {
     run_in(&sandbox, "a", "run deploy -q").exits(1);
     run_in(&sandbox, "b", "run deploy -q").ok();
     sandbox.run("doctor --strict -q").exits(1);
-    sandbox.run("resolve --dead --recovered").ok().says("no unresolved dead letter");
+    sandbox.run("resolve --dead --recovered").says("no unresolved dead letter").ok();
     // Nor is a death of the one resolved by a replay of the other.
     sandbox.write("b-fails", "");
     run_in(&sandbox, "b", "run deploy -q").exits(1);
-    sandbox.run("retry --dead --latest --dry-run").ok().shows("would put job 1").shows("would put job 3");
+    sandbox
+        .run("retry --dead --latest --dry-run")
+        .says("jobs would change; nothing is done yet")
+        .ok()
+        .shows("would put job 1")
+        .shows("would put job 3");
     fs::remove_file(sandbox.path("a-fails")).expect("it is there");
     run_in(&sandbox, "a", "run deploy -q").ok();
     let told = sandbox.run("doctor --strict").exits(1);
@@ -83,7 +88,7 @@ fn keys_of_two_projects() {
     }
     run_in(&sandbox, "b", "enqueue deploy --idempotency-key tonight").exits(65).says("another job file");
     // A job of another name meets the key as ever, and is not taken for the holder.
-    run_in(&sandbox, "b", "run b").ok().says("job 1");
+    run_in(&sandbox, "b", "run b").says("job 1").ok();
     assert_eq!(sandbox.job(1)["state"], "pending");
     assert_eq!(sandbox.count_jobs(), 1);
 }
@@ -177,7 +182,7 @@ fn a_project_that_moves_keeps_its_jobs() {
     run_in(&sandbox, "a", "run deploy -q").exits(1);
     fs::rename(sandbox.path("a"), sandbox.path("moved")).expect("it moves");
     fs::remove_file(sandbox.path("a-fails")).expect("it is there");
-    let moved = run_in(&sandbox, "moved", "run deploy").ok();
+    let moved = run_in(&sandbox, "moved", "run deploy").says("runner: the jobs of").ok();
     moved.says("/a/jobs.toml are those of ").says("/moved/jobs.toml now");
     sandbox.run("doctor --strict").ok().shows("has succeeded since");
     // Said once.
@@ -199,7 +204,7 @@ fn the_next_release_behind_a_link_keeps_keys_and_history() {
     symlink("b", sandbox.path("current")).expect("a link");
     fs::remove_file(sandbox.path("a-fails")).expect("it is there");
     // The key is held by the job of the release before, which is the same work.
-    at_link("run deploy").ok().says("/b/jobs.toml now");
+    at_link("run deploy").says("/b/jobs.toml now").ok();
     assert_eq!(sandbox.log(), ["a", "a"]);
     assert_eq!(sandbox.count_jobs(), 2);
     let by_file = sandbox.call("enqueue deploy --file current/jobs.toml").run().ok();
@@ -314,16 +319,16 @@ fn a_name_that_several_projects_have_is_told_apart() {
     let (a, b) = (folder("a"), folder("b"));
     let newest = format!("job 4 deploy is that of {b}; {a} has jobs of this name, too");
     for line in ["inspect deploy", "inspect deploy.1", "logs deploy", "wait deploy"] {
-        sandbox.run(line).ok().says(&newest);
+        sandbox.run(line).says(&newest).ok();
         quiet(&format!("{line} -q"));
     }
-    run_in(&sandbox, "b", "enqueue only-b --after deploy --dry-run").ok().says(&newest);
-    let noted = sandbox.run("inspect deploy --json").ok();
+    run_in(&sandbox, "b", "enqueue only-b --after deploy --dry-run").says(&newest).ok();
+    let noted = sandbox.run("inspect deploy --json").says("has jobs of this name").ok();
     assert_eq!(noted.stderr, format!("{}\n", json!({ "note": newest })));
     // The dead one is that of the other project.
     let dead = format!("job 1 deploy is that of {a}; {b} has jobs of this name, too");
     for line in ["retry deploy --dry-run", "retry --dead --name deploy --dry-run", "resolve deploy"] {
-        sandbox.run(line).ok().says(&dead);
+        sandbox.run(line).says(&dead).ok();
     }
     sandbox.run("inspect 1").ok().shows(&format!("  file      {a}/jobs.toml\n"));
     sandbox.run("inspect 4").ok().shows(&format!("  file      {b}/jobs.toml\n"));
@@ -341,7 +346,7 @@ fn an_act_on_the_jobs_of_a_name_says_whose_they_are() {
     let folder = |project: &str| sandbox.path(project).to_string_lossy().into_owned();
     let all = format!("the 3 jobs of the name deploy are those of {} and {}", folder("b"), folder("a"));
     sandbox.run("cancel deploy").exits(1).says(&all).says("1, 2, 3; all were left");
-    sandbox.run("change --name deploy --priority 1").ok().says(&all);
+    sandbox.run("change --name deploy --priority 1").says(&all).ok();
     assert!(!sandbox.run("change --name deploy --priority 2 -q").ok().stderr.contains("deploy"));
     sandbox.run("cancel 1").ok().quietly();
     let rest = format!(
@@ -349,7 +354,7 @@ fn an_act_on_the_jobs_of_a_name_says_whose_they_are() {
         folder("b"),
         folder("a")
     );
-    sandbox.run("cancel --name deploy").ok().says(&rest);
+    sandbox.run("cancel --name deploy").says(&rest).ok();
 }
 
 #[test]
@@ -389,7 +394,7 @@ fn a_project_that_moves_keeps_its_history_where_a_schedule_comes_first() {
     run_in(&sandbox, "a", "run deploy -q").exits(1);
     fs::rename(sandbox.path("a"), sandbox.path("moved")).expect("it moves");
     fs::remove_file(sandbox.path("a-fails")).expect("it is there");
-    run_in(&sandbox, "moved", "apply").ok().says("which is gone: it is taken over");
+    run_in(&sandbox, "moved", "apply").says("which is gone: it is taken over").ok();
     sandbox.sql().run("UPDATE schedules SET next_at = 1");
     sandbox.run("work --until-idle").ok();
     sandbox.run("doctor --strict").ok().shows("has succeeded since");

@@ -22,7 +22,7 @@ backoff = "1h"
 fn a_held_unique_key_gives_the_id_of_the_job_that_holds_it() {
     let sandbox = Sandbox::new(JOBS);
     for options in ["", "", "--on-conflict skip"] {
-        sandbox.run(&format!("enqueue job --unique-key k {options}")).ok().prints("1\n");
+        sandbox.run(&format!("enqueue job --unique-key k {options}")).exits(0).prints("1\n");
     }
     sandbox.run("enqueue job --unique-key other").ok().prints("2\n");
 }
@@ -42,7 +42,7 @@ fn a_job_between_its_retries_holds_its_key() {
     sandbox.add("again --unique-key k");
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.job(1)["attempts"], 1);
-    sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
+    sandbox.run("enqueue job --unique-key k").exits(0).prints("1\n");
 }
 
 #[test]
@@ -51,15 +51,15 @@ fn a_running_job_holds_its_key() {
     sandbox.add("slow --unique-key k");
     let _worker = sandbox.worker("-j1");
     sandbox.until_state(1, "running");
-    sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
+    sandbox.run("enqueue job --unique-key k").exits(0).prints("1\n");
 }
 
 #[test]
 fn a_declared_unique_key_holds_for_every_enqueue() {
     let sandbox = Sandbox::new(JOBS);
-    sandbox.run("enqueue keyed keyed job").ok().prints("1\n1\n2\n");
+    sandbox.run("enqueue keyed keyed job").exits(0).prints("1\n1\n2\n");
     assert_eq!(sandbox.job(1)["unique_key"], "declared");
-    sandbox.run("enqueue job --unique-key declared").ok().prints("1\n");
+    sandbox.run("enqueue job --unique-key declared").exits(0).prints("1\n");
     sandbox.run("enqueue keyed --unique-key mine").ok().prints("3\n");
 }
 
@@ -69,7 +69,7 @@ fn stderr_says_which_job_holds_the_key() {
     sandbox.add("job --unique-key k --in 1h");
     sandbox.add("job --idempotency-key once");
     sandbox.run("work --until-idle").ok();
-    let again = sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
+    let again = sandbox.run("enqueue job --unique-key k").exits(0).prints("1\n");
     again.says("nothing new: job 1 already holds the unique key");
     let seen = |line: &str| sandbox.call(line).at_terminal(200).ok().stdout;
     let all =
@@ -138,9 +138,17 @@ fn a_conflict_enqueues_nothing_of_the_call() {
 fn an_idempotency_key_is_never_given_out_twice() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.run("enqueue job --idempotency-key night-1").ok().prints("1\n");
-    sandbox.run("enqueue job --idempotency-key night-1").ok().prints("1\n");
+    sandbox
+        .run("enqueue job --idempotency-key night-1")
+        .says("already holds the idempotency key")
+        .ok()
+        .prints("1\n");
     sandbox.drain();
-    let job = sandbox.run("enqueue job --idempotency-key night-1 --json").ok().json();
+    let job = sandbox
+        .run("enqueue job --idempotency-key night-1 --json")
+        .says("already holds the idempotency key")
+        .ok()
+        .json();
     assert_fields(&job, &json!({"id": 1, "created": false, "state": "succeeded"}));
     sandbox.run("enqueue job --idempotency-key night-2").ok().prints("2\n");
     sandbox.drain();
@@ -151,7 +159,11 @@ fn an_idempotency_key_is_never_given_out_twice() {
 #[test]
 fn an_idempotency_key_of_other_work_is_refused() {
     let sandbox = Sandbox::new(JOBS);
-    sandbox.run("enqueue job --idempotency-key d1 -- home").ok().prints("1\n");
+    sandbox
+        .run("enqueue job --idempotency-key d1 -- home")
+        .says("runner: job takes no notice of its arguments: a command that is a")
+        .ok()
+        .prints("1\n");
     let refused = |line: &str, why: &str| {
         let ran = sandbox.run(&format!("enqueue {line}")).exits(65).prints("");
         ran.says(&format!(
@@ -174,16 +186,28 @@ fn an_idempotency_key_of_other_work_is_refused() {
         refused("--name job --idempotency-key d1 -c true -- home", "one of the two is ad hoc");
         // How the work is done may differ.
         let options = "--priority 5 --queue net --label l --cwd / --env A=b --unique-key u --max-attempts 9";
-        sandbox.run(&format!("enqueue job --idempotency-key d1 {options} -- home")).ok().prints("1\n");
+        sandbox
+            .run(&format!("enqueue job --idempotency-key d1 {options} -- home"))
+            .says("already holds the idempotency key")
+            .ok()
+            .prints("1\n");
     };
     check();
     sandbox.drain();
     check();
     sandbox.write("jobs.toml", JOBS.replace("echo ran", "echo edited"));
-    sandbox.run("enqueue job --idempotency-key d1 -- home").ok().prints("1\n");
+    sandbox
+        .run("enqueue job --idempotency-key d1 -- home")
+        .says("already holds the idempotency key")
+        .ok()
+        .prints("1\n");
     assert_eq!(sandbox.count_jobs(), 1);
     sandbox.sql().run("DELETE FROM jobs WHERE id = 1");
-    sandbox.run("enqueue job --idempotency-key d1 -- PHOTOS").ok().prints("2\n");
+    sandbox
+        .run("enqueue job --idempotency-key d1 -- PHOTOS")
+        .says("runner: job takes no notice of its arguments: a command that is a")
+        .ok()
+        .prints("2\n");
 }
 
 #[test]
@@ -193,14 +217,23 @@ fn an_ad_hoc_job_does_other_work_in_another_directory_or_by_another_command() {
     let call =
         |line: &str, word: &str| sandbox.call(&format!("enqueue --idempotency-key k {line}")).arg(word);
     call("--name n -c", "true").run().ok().prints("1\n");
-    call("--name n -c", "true").run().ok().prints("1\n");
-    call("--name n --retryable false -c", "true").run().ok().prints("1\n");
+    call("--name n -c", "true").run().says("already holds the idempotency key").ok().prints("1\n");
+    call("--name n --retryable false -c", "true")
+        .run()
+        .says("already holds the idempotency key")
+        .ok()
+        .prints("1\n");
     call("--name n -c", "false").run().exits(65).says("(another command)");
     call("--name n --", "true").run().exits(65).says("(another command)");
     call("-c", "true").run().exits(65).says("(another name)");
     call("--name n -c", "true").dir(sandbox.path("deep")).run().exits(65).says("(another directory)");
     let here = sandbox.dir().display().to_string();
-    call(&format!("--name n --cwd {here} -c"), "true").dir(sandbox.path("deep")).run().ok().prints("1\n");
+    call(&format!("--name n --cwd {here} -c"), "true")
+        .dir(sandbox.path("deep"))
+        .run()
+        .says("already holds the idempotency key")
+        .ok()
+        .prints("1\n");
 }
 
 #[test]
@@ -259,9 +292,9 @@ fn a_key_that_a_dead_job_holds_says_how_to_put_it_back() {
     let sandbox = Sandbox::new("[jobs.bad]\ncommand = 'false'\nmax_attempts = 1\n");
     sandbox.add("bad --idempotency-key today");
     sandbox.run("work --drain").exits(1);
-    sandbox.run("enqueue bad --idempotency-key today").ok().prints("1\n").says("runner retry 1");
+    sandbox.run("enqueue bad --idempotency-key today").prints("1\n").says("runner retry 1").ok();
     sandbox.run("enqueue bad --idempotency-key today -q").ok().prints("").quietly();
     sandbox.write("batch", "{\"name\":\"bad\",\"idempotency_key\":\"today\"}\n".repeat(7));
-    let many = sandbox.run("enqueue --batch batch").ok().says("the keys of 2 further jobs are held, too");
+    let many = sandbox.run("enqueue --batch batch").says("the keys of 2 further jobs are held, too").ok();
     assert_eq!(many.stderr.matches("runner retry 1").count(), 5);
 }

@@ -124,7 +124,7 @@ fn a_selection_of_nothing_is_no_success() {
     );
     // The other verbs have nothing to do then.
     for line in ["cancel --label typo", "retry --dead --label typo", "change --label typo --now"] {
-        sandbox.run(line).ok().says("with the label typo");
+        sandbox.run(line).says("with the label typo").ok();
     }
 }
 
@@ -137,7 +137,11 @@ fn a_waiter_is_told_of_the_end_and_of_what_is_missing() {
     let _worker = sandbox.worker("");
     sandbox.until_logged(1);
     sandbox.write("go", "");
-    let ran = waiter.wait().ok().prints("job 1 slow: succeeded\n");
+    let ran = waiter
+        .wait()
+        .says("but no worker is running for queue default; runner work starts one")
+        .ok()
+        .prints("job 1 slow: succeeded\n");
     assert_eq!(ran.stderr.lines().count(), 1, "{ran}");
 }
 
@@ -199,7 +203,7 @@ fn a_call_in_the_background_of_a_shell_waits_on() {
     waiter.signal(Signal::INT);
     sandbox.write("go", "");
     sandbox.drain();
-    waiter.wait().ok();
+    waiter.wait().says("but no worker is running for queue default; runner work starts one").ok();
 }
 
 #[test]
@@ -214,7 +218,11 @@ fn the_patience_may_end_before_the_job() {
     sandbox.drain();
     sandbox.run("enqueue good --wait --wait-timeout 0s --idempotency-key k").exits(75);
     sandbox.drain();
-    sandbox.run("enqueue good --wait --wait-timeout 0s --idempotency-key k").ok().prints("2\n");
+    sandbox
+        .run("enqueue good --wait --wait-timeout 0s --idempotency-key k")
+        .says("already holds the idempotency key")
+        .ok()
+        .prints("2\n");
     sandbox.add("slow --unique-key u");
     let _worker = sandbox.worker("");
     sandbox.until_logged(3);

@@ -299,12 +299,12 @@ fn of_sixteen_started_at_once_with_single_one_works() {
         let only = all.remove(at);
         only.until_it_says(" started: ");
         for worker in &mut all {
-            worker.wait().ok();
+            worker.wait().says("runner: a worker of this database is alive already; runner inspect").ok();
         }
         // A dead worker is in nobody's way.
         only.kill();
         sandbox.add("-- true");
-        sandbox.run("work --single --drain").ok().says("1 attempt recorded");
+        sandbox.run("work --single --drain").says("1 attempt recorded").ok();
         assert_eq!(sandbox.job(round + 1)["state"], "succeeded");
     }
 }
@@ -316,7 +316,7 @@ fn single_gives_way_to_any_worker_that_is_alive() {
     let mut other = sandbox.worker("--queue other");
     sandbox.until_state(1, "running");
     let gives_way = || {
-        sandbox.run("work --single").ok().says("a worker of this database is alive already").prints("");
+        sandbox.run("work --single").says("a worker of this database is alive already").ok().prints("");
         sandbox.run("work --single -q").ok().prints("").quietly();
     };
     gives_way();
@@ -334,7 +334,7 @@ fn single_gives_way_to_any_worker_that_is_alive() {
     gives_way();
     other.signal(Signal::TERM);
     other.wait();
-    sandbox.run("work --single --max-jobs 1 --queue none --until-idle").ok().says(" started: ");
+    sandbox.run("work --single --max-jobs 1 --queue none --until-idle").says(" started: ").ok();
 }
 
 #[test]

@@ -159,6 +159,15 @@ impl Drop for Guard {
     }
 }
 
+/// What a call says in most tests, because it is the first one or nothing runs beside it.
+const NEWS: [&str; 2] = ["created the database ", "no worker is running, so nothing fires"];
+
+/// Whether this is a line of the log of a worker, or of the output that stands in it: `2026-11-28 05:43:24 job 1 …`.
+fn is_logged(line: &str) -> bool {
+    let shape = line.bytes().take(20).map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    shape.eq(*b"0000-00-00 00:00:00 ")
+}
+
 /// The result of a call.
 pub struct Finished {
     line: String,
@@ -166,6 +175,8 @@ pub struct Finished {
     pub raw: Vec<u8>,
     pub stdout: String,
     pub stderr: String,
+    /// The test has looked at what it said on standard error.
+    has_been_read: bool,
 }
 
 impl Finished {
@@ -176,6 +187,7 @@ impl Finished {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             raw: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            has_been_read: false,
         }
     }
 
@@ -195,16 +207,22 @@ impl Finished {
         self
     }
 
-    /// It ended well.
+    /// It ended well, and said nothing on standard error that no [`Finished::says`] before this expects, but for the log of a
+    /// worker and [`NEWS`].
     #[track_caller]
     pub fn ok(self) -> Self {
+        let is_news = |line: &str| NEWS.iter().any(|news| line.contains(news));
+        let is_expected = |line: &str| is_logged(line) || is_news(line);
+        let unexpected = self.stderr.lines().find(|line| !self.has_been_read && !is_expected(line));
+        assert!(unexpected.is_none(), "nobody expects {unexpected:?}: {self}");
         self.exits(0)
     }
 
     /// It said this on standard error.
     #[track_caller]
-    pub fn says(self, text: &str) -> Self {
+    pub fn says(mut self, text: &str) -> Self {
         assert!(self.stderr.contains(text), "{text:?} is not said: {self}");
+        self.has_been_read = true;
         self
     }
 

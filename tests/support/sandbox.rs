@@ -146,13 +146,13 @@ impl Sandbox {
     /// Enqueues one job: everything that stands after `runner enqueue`.
     #[track_caller]
     pub fn add(&self, line: &str) -> u64 {
-        self.run(&format!("enqueue {line}")).ok().id()
+        self.run(&format!("enqueue {line}")).exits(0).id()
     }
 
     /// Enqueues a line for the shell, with these options.
     #[track_caller]
     pub fn add_line(&self, options: &str, line: &str) -> u64 {
-        self.call(&format!("enqueue {options} -c")).arg(line).run().ok().id()
+        self.call(&format!("enqueue {options} -c")).arg(line).run().exits(0).id()
     }
 
     /// Enqueues one job, works until nothing is left, and returns the job with its history.

@@ -153,6 +153,9 @@ pub fn browse(sandbox: &Sandbox, page: &str) -> Option<(Vec<Value>, String)> {
         .arg("--dump-dom")
         .arg(format!("file://{}", sandbox.path("frames.html").display()))
         .run()
+        .says("unexpected operator")
+        .says("unexpected operator")
+        .says("unexpected operator")
         .ok();
     let told =
         shown.stdout.split("TOLD").nth(1).unwrap_or_else(|| panic!("the browser tells nothing: {shown}"));
