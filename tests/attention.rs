@@ -506,7 +506,7 @@ fn the_jobs_of_a_living_run_need_attention_as_those_of_a_worker() {
         late(25);
         shown(&sandbox, "paused", true);
         sandbox.run(resume).ok();
-        run.wait().ok();
+        run.wait().says("paused").ok();
         gone(&sandbox, "paused");
     }
     // A queue that has been full for an hour.
@@ -521,7 +521,7 @@ fn the_jobs_of_a_living_run_need_attention_as_those_of_a_worker() {
     let entry = shown(&sandbox, "overdue", true);
     says(&entry, "hog has been running since");
     sandbox.run("limit disk --max-running 2").ok();
-    second.wait().ok();
+    second.wait().says("at its limit").ok();
     gone(&sandbox, "overdue");
     first.kill();
 }

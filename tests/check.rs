@@ -149,7 +149,7 @@ fn pipes_that_hide_a_failure_are_told() {
     let names: Vec<_> = of_pipes.filter_map(|line| line.split(": ").nth(1)).collect();
     assert_eq!(names, ["scheduled", "attempts", "delays", "codes"]);
     sandbox.write("jobs.toml", "[defaults]\nmax_attempts = 5\n[jobs.a]\ncommand = 'a | b'\n");
-    sandbox.run("check").ok().says("a: the exit status of a pipe");
+    sandbox.run("check").says("a: the exit status of a pipe").ok();
 }
 
 #[test]
