@@ -17,7 +17,7 @@
 //! | [`jobfile`] | `jobs.toml` to definitions, or to every mistake in it |
 //! | [`crontab`] | the lines of a crontab, written as a job file |
 //! | [`wake`], [`clock`], [`paths`] | the datagrams that wake workers; the wall clock; what a path leads to |
-//! | [`place`] | the database and the job file that the caller named, in each command that people are told to type |
+//! | [`call_target`] | the database and the job file that the caller named, in each command that people are told to type |
 //! | [`model`] | the rules: jobs, attempts, error codes, retry policy, the decision table |
 //! | [`text`] | durations, sizes, times, text made safe for a terminal |
 //!
@@ -67,7 +67,7 @@
 //! | which jobs do the same work, and which success makes a death good | `store/write/same_work.rs` |
 //! | what is known of deaths; the words for them | `store/read/deaths/`; `view/advice/deaths.rs`, of `inspect dead` `dead_list.rs` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
-//! | another command that people are told to type | where it stands, through [`place::runner()`] |
+//! | another command that people are told to type | where it stands, through [`call_target::to_type()`] |
 //! | which job is claimed next | `store/write/claim.rs`; for a `run`, `store/write/runs.rs` |
 //! | what a `run` does besides what a worker does | `worker/run.rs`, `cli/commands/run.rs`, `process/pass_on.rs`, `process/waiting_input.rs`; where all that it prints goes, `view/terminal/streams.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
@@ -81,15 +81,16 @@
 //! | an event | `model/event.rs`, the step of `store/` that makes it, then each reporter |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |
 //! | what an error of a start leads to | a row of `process/start_errors.rs`, `docs/retries.md` |
+//! | when what a job has left in the background is ended | `process/terminate.rs`; before a retry, `worker/slots.rs`; before `retry` and `change`, `cli/commands/act_on_jobs.rs` with `store/write/ended_before.rs` |
 //! | what reads the output of background processes | `process/held_output.rs` |
 
+pub mod call_target;
 pub mod cli;
 pub mod clock;
 pub mod crontab;
 pub mod jobfile;
 pub mod model;
 pub mod paths;
-pub mod place;
 pub mod process;
 pub mod report;
 pub mod service;

@@ -9,22 +9,34 @@ const MODULES: [(&str, &[&str]); 15] = [
     ("text", &[]),
     ("model", &["text"]),
     ("clock", &["text"]),
-    ("place", &["text"]),
-    ("jobfile", &["text", "model", "paths", "place"]),
+    ("call_target", &["text"]),
+    ("jobfile", &["text", "model", "paths", "call_target"]),
     ("crontab", &["text", "model", "jobfile"]),
     ("service", &["text", "crontab"]),
     ("store", &["text", "model", "clock", "wake", "paths"]),
-    ("view", &["text", "model", "store", "place"]),
+    ("view", &["text", "model", "store", "call_target"]),
     ("process", &["text", "model", "clock", "paths"]),
     ("wake", &[]),
     ("paths", &[]),
     ("report", &["text", "model"]),
-    ("worker", &["text", "model", "clock", "store", "process", "wake", "report", "place"]),
+    ("worker", &["text", "model", "clock", "store", "process", "wake", "report", "call_target"]),
     (
         "cli",
         &[
-            "text", "model", "clock", "paths", "jobfile", "crontab", "store", "process", "wake", "report",
-            "worker", "view", "place", "service",
+            "text",
+            "model",
+            "clock",
+            "paths",
+            "jobfile",
+            "crontab",
+            "store",
+            "process",
+            "wake",
+            "report",
+            "worker",
+            "view",
+            "call_target",
+            "service",
         ],
     ),
 ];
@@ -118,7 +130,10 @@ fn commands_to_type_name_the_database_and_the_job_file() {
             }
         }
     }
-    assert!(wrong.is_empty(), "place::runner() makes a command that has the options of the call: {wrong:#?}");
+    assert!(
+        wrong.is_empty(),
+        "call_target::to_type() makes a command that has the options of the call: {wrong:#?}"
+    );
 }
 
 /// The names right after this start of a path, also those in a list in braces.

@@ -10,9 +10,9 @@ use std::process::{ExitCode, Termination};
 use serde_json::json;
 
 use super::accounts;
+use crate::call_target::{CallTarget, to_type};
 use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::paths::ForeignLink;
-use crate::place::{Place, runner};
 use crate::store::{NoRoom, StoreError, Untrusted};
 use crate::text::shell_word;
 use crate::view::terminal;
@@ -132,12 +132,12 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
 fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>) {
     let (status, hint): (_, Cow<'_, str>) = match error {
         JobFileError::NotFound { path } => {
-            let init = Place::of_this_call().with_file(&path.to_string_lossy()).runner("init", "");
+            let init = CallTarget::of_this_call().with_file(&path.to_string_lossy()).to_type("init", "");
             (ExitStatus::NOT_FOUND, format!("check the path, or write a job file with `{init}`").into())
         }
         JobFileError::Nowhere { .. } => (
             ExitStatus::NOT_FOUND,
-            format!("`{}` writes one here; `--file PATH` or $RUNNER_FILE names another", runner("init", ""))
+            format!("`{}` writes one here; `--file PATH` or $RUNNER_FILE names another", to_type("init", ""))
                 .into(),
         ),
         JobFileError::Untrusted { path, why } => {
@@ -161,7 +161,7 @@ fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>)
             ExitStatus::DATA,
             format!(
                 "divide it, or let a program enqueue lines that have a `command` with `{}`",
-                runner("enqueue", "--batch -")
+                to_type("enqueue", "--batch -")
             )
             .into(),
         ),
@@ -173,19 +173,19 @@ fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>)
 fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
     let (status, hint): (_, Cow<'_, str>) = match error {
         StoreError::KeyHeld { holder, .. } => {
-            let inspect = runner("inspect", holder);
+            let inspect = to_type("inspect", holder);
             (ExitStatus::LATER, format!("{inspect} shows it; --on-conflict skip takes it as it is").into())
         }
         StoreError::KeyOfNamesake { holder, .. } => {
-            let inspect = runner("inspect", holder);
+            let inspect = to_type("inspect", holder);
             (ExitStatus::LATER, format!("{inspect} shows it; give one of the two another unique_key").into())
         }
         StoreError::KeyOfOtherWork { first, .. } => {
-            let inspect = runner("inspect", first);
+            let inspect = to_type("inspect", first);
             (ExitStatus::DATA, format!("{inspect} shows it; give other work a key of its own").into())
         }
         StoreError::Missing(_) => {
-            let enqueue = runner("enqueue", "");
+            let enqueue = to_type("enqueue", "");
             (ExitStatus::NOT_FOUND, format!("{enqueue} creates it; --db or $RUNNER_DB names another one").into())
         }
         StoreError::Foreign(..) => (ExitStatus::IO, "name another file with --db or $RUNNER_DB".into()),
@@ -193,7 +193,7 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             ExitStatus::IO,
             format!(
                 "{} puts a backup in the database's place and keeps the damaged one; --db names another",
-                runner("restore", "FILE")
+                to_type("restore", "FILE")
             )
             .into(),
         ),
@@ -212,7 +212,7 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             ExitStatus::IO,
             format!(
                 "run `{}` once where the file can be written, or read it with the runner that wrote it",
-                runner("doctor", "")
+                to_type("doctor", "")
             )
             .into(),
         ),
@@ -249,16 +249,16 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::Io(_, error) => (io_status(error), "see --db and $RUNNER_DB for another place".into()),
         StoreError::Busy => (
             ExitStatus::LATER,
-            format!("try again; {} shows who works on it", runner("inspect", "workers")).into(),
+            format!("try again; {} shows who works on it", to_type("inspect", "workers")).into(),
         ),
         StoreError::Full(why) => (ExitStatus::IO, way_to_room(*why)),
         StoreError::CommitUnknown(_) => {
-            (ExitStatus::IO, format!("look with {} before you do it again", runner("inspect", "")).into())
+            (ExitStatus::IO, format!("look with {} before you do it again", to_type("inspect", "")).into())
         }
         StoreError::NoDependency { .. } => {
             (
                 ExitStatus::NOT_FOUND,
-                format!("{} lists the jobs that there are", runner("inspect", "jobs")).into(),
+                format!("{} lists the jobs that there are", to_type("inspect", "jobs")).into(),
             )
         }
         StoreError::AppliedElsewhere { .. } => (ExitStatus::DATA, "rename the job".into()),
@@ -276,7 +276,7 @@ fn name_target(link: &ForeignLink) -> String {
 fn way_to_room(why: NoRoom) -> Cow<'static, str> {
     match why {
         NoRoom::Disk => {
-            let doctor = runner("doctor", "");
+            let doctor = to_type("doctor", "");
             format!("make room on the disk of the database, which {doctor} names, and try again").into()
         }
         NoRoom::Quota => {

@@ -12,9 +12,9 @@ use anyhow::Result;
 
 use super::error::{CliError, ExitStatus};
 use super::workers::worker_statuses;
+use crate::call_target::{CallTarget, to_type};
 use crate::clock;
 use crate::model::JobState;
-use crate::place::{Place, runner};
 use crate::process::{Identity, boot_id};
 use crate::store::{
     Caller, Inside, JobRow, NoWorker, ProcessRow, RunningJob, Store, WorkerStatus, no_worker,
@@ -123,8 +123,8 @@ impl Scene {
     /// Why this job, which is held or left, cannot end before this call does, and what people can do.
     fn reason(&self, store: &Store, job: &JobRow) -> Result<(String, String)> {
         if !self.inside.jobs.contains(&job.id) {
-            let nobody = nobody_text(job, &self.workers, Place::of_this_call()).unwrap_or_default();
-            return Ok((nobody, format!("{} needs no worker", runner("run", ""))));
+            let nobody = nobody_text(job, &self.workers, CallTarget::of_this_call()).unwrap_or_default();
+            return Ok((nobody, format!("{} needs no worker", to_type("run", ""))));
         }
         let before = job.waits_for.iter().find(|unmet| self.inside.jobs.contains(&unmet.id));
         let before = before.map(|unmet| store.job(unmet.id, clock::now())).transpose()?.flatten();
@@ -134,7 +134,7 @@ impl Scene {
         let is_pending = root.state == JobState::Pending;
         if is_pending && self.inside.holds_limit_of(queue) {
             let holder = self.holder(|running| running.queue == *queue);
-            let limit = runner("limit", format_args!("{queue} --max-running N"));
+            let limit = to_type("limit", format_args!("{queue} --max-running N"));
             let why = format!("{after}queue {queue} is at its limit until {holder} has ended");
             return Ok((why, format!("another queue, or {limit}, lets it start before that")));
         }
@@ -143,7 +143,7 @@ impl Scene {
             let takers: Vec<i64> = self.workers.iter().filter(serves).map(|worker| worker.row.id).collect();
             let holder = self.holder(|running| takers.contains(&running.worker));
             let why = format!("{after}no slot is free for queue {queue} until {holder} has ended");
-            let (work, run) = (runner("work", "-j N"), runner("run", ""));
+            let (work, run) = (to_type("work", "-j N"), to_type("run", ""));
             return Ok((why, format!("{work} has more slots, and {run} needs none")));
         }
         let why = match before {

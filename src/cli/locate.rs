@@ -11,11 +11,11 @@ use super::args::Global;
 use super::error::{CliError, ExitStatus, become_user, describe, print_error};
 use super::namesakes::say_which;
 use super::values::{JobOrAttempt, JobRef};
+use crate::call_target::{CallTarget, to_type};
 use crate::crontab::Account;
 use crate::jobfile::{self, Declared, JobFile, JobFileError};
 use crate::model::{JobState, check_name};
 use crate::paths;
-use crate::place::{Place, runner};
 use crate::store::{
     self, Filter, FilterColumn, JobFilePath, JobRow, StateFilter, Store, StoreError, StoreFile,
 };
@@ -173,12 +173,12 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp, quiet: 
         Some(JobRow { id, state, .. }) => {
             let what = format!("no job named {name} {missing}; the newest, job {id}, is {state}");
             let next = match (named, state) {
-                (Named::Dead, JobState::Cancelled) => format!("{} puts it back", runner("retry", id)),
+                (Named::Dead, JobState::Cancelled) => format!("{} puts it back", to_type("retry", id)),
                 (Named::Started, JobState::Pending) => {
-                    format!("{} waits for it", runner("logs", format_args!("-f {id}")))
+                    format!("{} waits for it", to_type("logs", format_args!("-f {id}")))
                 }
-                (Named::Unfinished, _) => format!("{} shows it", runner("inspect", id)),
-                _ => format!("{} says why", runner("inspect", id)),
+                (Named::Unfinished, _) => format!("{} shows it", to_type("inspect", id)),
+                _ => format!("{} says why", to_type("inspect", id)),
             };
             CliError::new(ExitStatus::NOT_FOUND, what)
                 .hint(format!("{next}; to name another job, give its id"))
@@ -246,7 +246,7 @@ pub fn job_or_attempt(
 
 /// The hint for a name that is like none that a job has.
 pub fn lists_jobs() -> String {
-    format!("{} lists them", runner("inspect", "jobs"))
+    format!("{} lists them", to_type("inspect", "jobs"))
 }
 
 fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
@@ -412,8 +412,8 @@ pub fn find_job_file(named: Option<&Path>) -> Result<PathBuf> {
 }
 
 /// The place of this call with this job file, which is not named where the other verbs find it without that.
-pub fn place_of(path: &Path) -> Place {
-    let place = Place::of_this_call();
+pub fn place_of(path: &Path) -> CallTarget {
+    let place = CallTarget::of_this_call();
     let found = find_job_file(None).ok().and_then(|found| fs::canonicalize(found).ok());
     if !place.names_file() && found.is_some() && found == fs::canonicalize(path).ok() {
         place.clone()
@@ -463,9 +463,9 @@ pub fn current_dir() -> Result<PathBuf> {
 fn call_of_command(verb: &str, text: &str) -> Option<String> {
     let needs_shell = text.contains(|c: char| "|&;<>()$`\\\"'*?[]#~={}!\n".contains(c));
     if needs_shell {
-        Some(runner(verb, format_args!("-c {}", shell_word(text))))
+        Some(to_type(verb, format_args!("-c {}", shell_word(text))))
     } else if text.contains(char::is_whitespace) || text.contains('/') {
-        Some(runner(verb, format_args!("-- {}", text.trim())))
+        Some(to_type(verb, format_args!("-- {}", text.trim())))
     } else {
         None
     }
@@ -480,13 +480,13 @@ pub fn without_job_file(error: anyhow::Error, verb: &str, typed: &str) -> anyhow
         Some(call) => {
             format!(
                 "to {verb} it as a command, type: {call}; `{}` writes a job file here",
-                runner("init", "")
+                to_type("init", "")
             )
         }
         None => format!(
             "`{}` writes one here, and `--file PATH` or $RUNNER_FILE names another; a command needs none: {}",
-            runner("init", ""),
-            runner(verb, format_args!("-- {}", shell_word(typed)))
+            to_type("init", ""),
+            to_type(verb, format_args!("-- {}", shell_word(typed)))
         ),
     };
     describe(&error).hint(hint).into()
@@ -506,8 +506,8 @@ pub fn not_declared(file: &JobFile, verb: &str, name: &str) -> CliError {
             Err(why) => failure.hint(why),
             Ok(()) => failure.hint(format!(
                 "{} lists its jobs; {} takes any command",
-                runner("check", ""),
-                runner(verb, "-- CMD")
+                to_type("check", ""),
+                to_type(verb, "-- CMD")
             )),
         },
         near => failure.hint(format!("did you mean {}?", near.join(" or "))),

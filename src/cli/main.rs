@@ -16,7 +16,7 @@ use super::args::{self, Cli};
 use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe, print_error};
 use super::{accounts, help, usage};
-use crate::place::Place;
+use crate::call_target::CallTarget;
 use crate::process::{close_on_exec, read_held_output};
 use crate::store::StoreFile;
 use crate::text::{self, show_utc};
@@ -47,7 +47,7 @@ pub fn main() -> ExitStatus {
 
 /// The place that these arguments name. They are looked at before they are parsed, because a command line that cannot be used
 /// gets commands to type, too.
-fn place_named_by(args: &[OsString]) -> Place {
+fn place_named_by(args: &[OsString]) -> CallTarget {
     let (mut db, mut file) = (None, None);
     let mut args = args.iter().take_while(|arg| *arg != "--");
     while let Some(arg) = args.next() {
@@ -67,7 +67,7 @@ fn place_named_by(args: &[OsString]) -> Place {
     };
     let given = |path: &PathBuf| path != Path::new("");
     let (db, file) = (db.filter(given).map(resolved), file.filter(given).map(absolute));
-    Place::new(db.as_deref(), file.as_deref()).of_root(accounts::is_root_itself())
+    CallTarget::new(db.as_deref(), file.as_deref()).of_root(accounts::is_root_itself())
 }
 
 /// Makes a write beyond `ulimit -f` fail with EFBIG: SIGXFSZ would end the program. The signal gets a handler and is

@@ -6,7 +6,7 @@ mod accounts;
 mod args;
 mod batch;
 mod commands;
-mod definition;
+mod definition_drift;
 pub mod error;
 mod help;
 mod inside;

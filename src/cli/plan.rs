@@ -14,9 +14,9 @@ use super::error::{CliError, ExitStatus};
 use super::locate::{self, Named};
 use super::options::JobOptions;
 use super::values::JobRef;
+use crate::call_target::to_type;
 use crate::jobfile::JobFile;
 use crate::model::{Bytes, Command, DependencyKind, JobDefinition, JobLayer, MAX_ARG_STRLEN, check_name};
-use crate::place::runner;
 use crate::store::{self, Dependency, Due, JobFilePath, JobRow, NewJob, RegisteredFile, Store};
 use crate::text::{Timestamp, safe_line, shell_word};
 
@@ -89,7 +89,7 @@ impl<'a> Planner<'a> {
             let words = names.iter().map(|name| shell_word(name)).collect::<Vec<_>>().join(" ");
             let file = self.file().map_err(|error| locate::without_job_file(error, self.verb, &words))?;
             if names.iter().all(|name| file.job(name).is_none()) {
-                let call = runner(self.verb, format_args!("-- {words}"));
+                let call = to_type(self.verb, format_args!("-- {words}"));
                 let unknown = locate::not_declared(file, self.verb, &names[0]);
                 let hint = unknown.hint.clone().filter(|hint| hint.starts_with("did you mean"));
                 let hint = hint.map(|hint| format!("{hint} ")).unwrap_or_default();

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::locate;
+use crate::call_target::to_type;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Chain, DependencyKind, JobState, Link};
-use crate::place::runner;
 use crate::store::{Dependency, Enqueued, JobRow, NewJob, ScheduledRun, Store};
 use crate::text::local_time;
 use crate::view::terminal::{Output, warn};
@@ -69,7 +69,7 @@ fn standing_text(job: &JobRow, needs_success: bool) -> String {
         }
         JobState::Dead | JobState::Cancelled => {
             let is_forced = job.state == JobState::Dead && !job.definition.policy.retryable;
-            let retry = runner("retry", format!("{id}{}", if is_forced { " --force" } else { "" }));
+            let retry = to_type("retry", format!("{id}{}", if is_forced { " --force" } else { "" }));
             format!("waits for job {id} {name}, which is {status}: {retry} goes on")
         }
         _ => format!("waits for the scheduled run of {name}: job {id}, which is {status}"),

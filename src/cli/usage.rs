@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 
 use super::args::Cli;
 use super::error::CliError;
-use crate::place::runner;
+use crate::call_target::to_type;
 use crate::text::{misspelt, nearest, shell_word};
 
 /// What to type in place of this word, which people who know other tools type for a verb. These words are looked up before near
@@ -18,62 +18,62 @@ fn tip_for_verb(typed: &str) -> Option<String> {
         "add" | "submit" | "push" | "new" | "create" | "exec" | "trigger" | "invoke" | "launch" | "at" => {
             format!(
                 "`{}` runs a job here, `{}` puts it on disk for a worker",
-                runner("run", "NAME"),
-                runner("enqueue", "NAME")
+                to_type("run", "NAME"),
+                to_type("enqueue", "NAME")
             )
         }
         "start" | "worker" | "daemon" | "serve" | "up" => {
-            format!("`{}` runs what was enqueued", runner("work", ""))
+            format!("`{}` runs what was enqueued", to_type("work", ""))
         }
         "status" | "list" | "ls" | "ps" | "show" | "info" | "top" | "history" | "atq" => {
-            format!("`{}` shows what ran and what waits", runner("inspect", ""))
+            format!("`{}` shows what ran and what waits", to_type("inspect", ""))
         }
         "jobs" | "queues" | "schedules" | "workers" | "attempts" | "dead" | "stats" => {
-            format!("it is a list of `{}`", runner("inspect", ""))
+            format!("it is a list of `{}`", to_type("inspect", ""))
         }
         "output" | "tail" | "cat" | "log" => {
-            format!("`{}` prints the output of a job", runner("logs", "NAME"))
+            format!("`{}` prints the output of a job", to_type("logs", "NAME"))
         }
-        "stop" | "kill" | "abort" | "atrm" => format!("`{}` ends a job", runner("cancel", "NAME")),
+        "stop" | "kill" | "abort" | "atrm" => format!("`{}` ends a job", to_type("cancel", "NAME")),
         "rm" | "remove" | "delete" | "del" | "clean" | "clear" | "purge" => format!(
             "`{}` ends a job, and `{}` removes finished ones",
-            runner("cancel", ""),
-            runner("prune", "")
+            to_type("cancel", ""),
+            to_type("prune", "")
         ),
         "restart" | "rerun" | "replay" | "redo" | "requeue" => {
-            format!("`{}` puts a dead job back", runner("retry", "NAME"))
+            format!("`{}` puts a dead job back", to_type("retry", "NAME"))
         }
         "edit" | "alter" | "set" | "update" | "reschedule" | "move" | "postpone" => {
-            format!("`{}` changes what waits", runner("change", "ID"))
+            format!("`{}` changes what waits", to_type("change", "ID"))
         }
-        "ack" | "dismiss" => format!("`{}` takes a dead job off the list", runner("resolve", "NAME")),
+        "ack" | "dismiss" => format!("`{}` takes a dead job off the list", to_type("resolve", "NAME")),
         "cron" | "crontab" | "schedule" | "reload" => {
-            format!("`{}` takes over the schedules of the job file", runner("apply", ""))
+            format!("`{}` takes over the schedules of the job file", to_type("apply", ""))
         }
-        "validate" | "lint" | "test" => format!("`{}` checks the job file", runner("check", "")),
+        "validate" | "lint" | "test" => format!("`{}` checks the job file", to_type("check", "")),
         "explain" | "why" => format!(
             "`{}` says why a job is in its state, `{}` what would follow an exit",
-            runner("inspect", "ID"),
-            runner("check", "NAME --exit N")
+            to_type("inspect", "ID"),
+            to_type("check", "NAME --exit N")
         ),
-        "hold" | "stash" => format!("`{}` holds a queue", runner("pause", "QUEUE")),
+        "hold" | "stash" => format!("`{}` holds a queue", to_type("pause", "QUEUE")),
         "enable" | "disable" | "suspend" => format!(
             "`{}` holds a schedule, and `{}` lets it go on",
-            runner("pause", "--schedule NAME"),
-            runner("resume", "--schedule NAME")
+            to_type("pause", "--schedule NAME"),
+            to_type("resume", "--schedule NAME")
         ),
         "list-timers" | "timers" | "next" => {
-            format!("`{}` shows when each fires", runner("inspect", "schedules"))
+            format!("`{}` shows when each fires", to_type("inspect", "schedules"))
         }
-        "follow" => format!("`{}` follows the output of a job", runner("logs", "-f NAME")),
-        "watch" | "monitor" => format!("`{}` shows what changes", runner("inspect", "--watch")),
-        "report" | "html" => format!("`{}` writes a page", runner("inspect", "--html")),
-        "metrics" => format!("`{}` prints numbers for Prometheus", runner("inspect", "--prometheus")),
-        "batch" => format!("`{}` takes many jobs", runner("enqueue", "--batch FILE")),
+        "follow" => format!("`{}` follows the output of a job", to_type("logs", "-f NAME")),
+        "watch" | "monitor" => format!("`{}` shows what changes", to_type("inspect", "--watch")),
+        "report" | "html" => format!("`{}` writes a page", to_type("inspect", "--html")),
+        "metrics" => format!("`{}` prints numbers for Prometheus", to_type("inspect", "--prometheus")),
+        "batch" => format!("`{}` takes many jobs", to_type("enqueue", "--batch FILE")),
         "down" | "quit" => "Ctrl-C or SIGTERM stops a worker".to_owned(),
         "upgrade" | "migrate" => "the first command of a new version brings the database up to it".to_owned(),
         "version" => "`runner --version` prints it".to_owned(),
-        "continue" | "unpause" => format!("`{}` lets a queue go on", runner("resume", "QUEUE")),
+        "continue" | "unpause" => format!("`{}` lets a queue go on", to_type("resume", "QUEUE")),
         _ => return None,
     })
 }
@@ -90,7 +90,7 @@ fn tip_for_option(verb: &str, typed: &str) -> Option<String> {
         }
         ("enqueue", "--every" | "--cron" | "--schedule" | "--repeat" | "--on-calendar") => format!(
             "a schedule stands in the job file, schedule = \"every 5m\", and `{}` takes it over",
-            runner("apply", "")
+            to_type("apply", "")
         ),
         ("enqueue", "--delay" | "--countdown" | "--eta" | "--run-at" | "--start" | "--when") => {
             "`--in 10m` or `--at 18:00` says when".to_owned()
@@ -115,7 +115,7 @@ fn tip_for_option(verb: &str, typed: &str) -> Option<String> {
             "`--label TEXT` tells it from other jobs of its name".to_owned()
         }
         ("enqueue", "--follow" | "--stream" | "-f") => {
-            format!("`--wait` waits for its end, and `{}` follows its output", runner("logs", "-f ID"))
+            format!("`--wait` waits for its end, and `{}` follows its output", to_type("logs", "-f ID"))
         }
         ("enqueue", "--nice" | "--ionice") => {
             "write it before the command: `-- nice -n 10 COMMAND`; in a job file it is a `launcher`"
@@ -135,12 +135,12 @@ fn tip_for_option(verb: &str, typed: &str) -> Option<String> {
         }
         ("enqueue", "--jobs" | "-j" | "--parallel" | "--concurrency") => format!(
             "`{}` runs N jobs at once; `{}` limits a queue",
-            runner("work", "-j N"),
-            runner("limit", "QUEUE --max-running N")
+            to_type("work", "-j N"),
+            to_type("limit", "QUEUE --max-running N")
         ),
         ("work", "-d" | "--daemon" | "--detach" | "--background" | "--daemonize") => format!(
             "a worker stays in the foreground; a unit of systemd, or the line `* * * * * {}` in a crontab, keeps one running",
-            runner("work", "--single -q")
+            to_type("work", "--single -q")
         ),
         ("work", "-f" | "--foreground" | "--no-daemon") => {
             "leave it out: a worker stays in the foreground".to_owned()
@@ -163,35 +163,35 @@ fn tip_for_option(verb: &str, typed: &str) -> Option<String> {
         ("work", "--verbose" | "-v" | "--log-level" | "--loglevel" | "--debug") => {
             "leave it out: a worker tells every start and end; `--log json` writes objects".to_owned()
         }
-        ("inspect", "-a" | "--all") => format!("`{}` lists all jobs", runner("inspect", "jobs --limit 0")),
+        ("inspect", "-a" | "--all") => format!("`{}` lists all jobs", to_type("inspect", "jobs --limit 0")),
         ("inspect", "-n" | "--last" | "--lines" | "--tail" | "--head") => {
             "`--limit N` shows so many rows".to_owned()
         }
         ("inspect", "-w" | "-f" | "--follow") => "`--watch` shows what changes".to_owned(),
         ("inspect", "--status" | "--running" | "--failed" | "--pending" | "--dead" | "--filter") => {
-            format!("`{}` lists the jobs of a state", runner("inspect", "jobs --state running"))
+            format!("`{}` lists the jobs of a state", to_type("inspect", "jobs --state running"))
         }
         ("inspect", "-o" | "--output" | "--format") => "`--json` prints an object a line".to_owned(),
         ("inspect", "--group") => "`--queue NAME` selects a queue".to_owned(),
         ("wait", "--all" | "--queue") => format!(
             "`{}` waits for several jobs, `--label TEXT` for all with a label",
-            runner("wait", "7 8 9")
+            to_type("wait", "7 8 9")
         ),
         ("wait", "--timeout") => "`--wait-timeout DUR` gives up after so long".to_owned(),
         ("logs", "--tail" | "--last") => "`-n 20` prints the last 20 lines".to_owned(),
         ("logs", "--since" | "--until") => {
-            format!("`{}` lists the attempts of a time", runner("inspect", "attempts --since 1h"))
+            format!("`{}` lists the attempts of a time", to_type("inspect", "attempts --since 1h"))
         }
         ("logs", "-u" | "--unit" | "--job" | "--name") => {
-            format!("`{}` prints what the newest job of that name wrote", runner("logs", "NAME"))
+            format!("`{}` prints what the newest job of that name wrote", to_type("logs", "NAME"))
         }
-        ("retry", "--now") => format!("`{}` makes a pending job due", runner("change", "ID --now")),
+        ("retry", "--now") => format!("`{}` makes a pending job due", to_type("change", "ID --now")),
         ("retry", "--all" | "--failed" | "--all-failed") => {
-            format!("`{}` puts all dead jobs back", runner("retry", "--dead"))
+            format!("`{}` puts all dead jobs back", to_type("retry", "--dead"))
         }
-        ("resolve", "--all") => format!("`{}` resolves all dead jobs", runner("resolve", "--dead")),
+        ("resolve", "--all") => format!("`{}` resolves all dead jobs", to_type("resolve", "--dead")),
         ("resolve", "--superseded") => {
-            format!("`{}` is its name now", runner("resolve", "--dead --recovered"))
+            format!("`{}` is its name now", to_type("resolve", "--dead --recovered"))
         }
         ("cancel", "--all") => {
             "`--queue`, `--name` or `--label` cancels all unfinished jobs that match".to_owned()
@@ -203,13 +203,13 @@ fn tip_for_option(verb: &str, typed: &str) -> Option<String> {
             "`--older-than 30d` says how long finished jobs stay".to_owned()
         }
         ("pause", "--queue" | "--group" | "-g") => {
-            format!("`{}` holds a queue, `--schedule NAME` a schedule", runner("pause", "QUEUE"))
+            format!("`{}` holds a queue, `--schedule NAME` a schedule", to_type("pause", "QUEUE"))
         }
         ("resume", "--queue" | "--group" | "-g") => {
-            format!("`{}` lets a queue go on, `--schedule NAME` a schedule", runner("resume", "QUEUE"))
+            format!("`{}` lets a queue go on, `--schedule NAME` a schedule", to_type("resume", "QUEUE"))
         }
         ("apply", "-f" | "--filename") => {
-            format!("`{}` applies another job file", runner("apply", "--file PATH"))
+            format!("`{}` applies another job file", to_type("apply", "--file PATH"))
         }
         _ => return None,
     })
@@ -267,7 +267,7 @@ fn call_of_command(args: &[OsString]) -> Option<String> {
     let is_command =
         words.len() > 1 && !words.iter().any(|word| word.starts_with("--")) && !words[0].starts_with('-');
     let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-    is_command.then(|| runner(args[at], format_args!("-- {}", words.join(" "))))
+    is_command.then(|| to_type(args[at], format_args!("-- {}", words.join(" "))))
 }
 
 fn text_of(error: &clap::Error, kind: ContextKind) -> Option<String> {

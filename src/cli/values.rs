@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+use crate::call_target::to_type;
 use crate::model::{
     self, Backoff, Bytes, DeadReason, Jitter, JobDefinition, JobState, Limits, RetryPolicy, Strategy,
 };
-use crate::place::runner;
 use crate::store::OnConflict;
 use crate::text::{Millis, did_you_mean, is_word};
 
@@ -83,7 +83,7 @@ pub fn max_running(text: &str) -> Result<u32, String> {
     let max = Limits::MAX_RUNNING;
     match text.parse() {
         Ok(0) => {
-            Err(format!("0 would be a queue that never starts a job; {} holds one", runner("pause", "")))
+            Err(format!("0 would be a queue that never starts a job; {} holds one", to_type("pause", "")))
         }
         Ok(most) if most <= max => Ok(most),
         _ => Err(format!("it is the number of attempts at once, a whole number from 1 to {max}")),

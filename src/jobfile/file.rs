@@ -16,9 +16,9 @@ use super::layer::PlacedLayer;
 use super::newer_toml::{NewerToml, newer_toml};
 use super::read::{Entry, Value, entries};
 use super::unknown::unknown;
+use crate::call_target::to_type;
 use crate::model::{Chain, JobLayer, Limits, Link, Rate, check_name};
 use crate::paths;
-use crate::place::runner;
 
 /// A job file without a mistake.
 #[derive(Clone, Debug, PartialEq)]
@@ -239,7 +239,7 @@ fn read_tables<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) 
             .add(&header.at, format!("this file has {} jobs; a file has at most {MAX_JOBS}", headers.len()))
             .hint(format!(
                 "divide it, or let a program enqueue lines that have a `command` with `{}`",
-                runner("enqueue", "--batch -")
+                to_type("enqueue", "--batch -")
             ));
         return Tables { queues, ..Tables::default() };
     }

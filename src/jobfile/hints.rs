@@ -6,8 +6,8 @@ use toml::de::DeValue;
 
 use super::keys::Section;
 use super::read::{Entry, Value};
+use crate::call_target::to_type;
 use crate::model::{RetryPolicy, Schedule, check_name};
-use crate::place::runner;
 use crate::text::{Millis, misspelt, snake_case};
 
 /// What stands here in the place of another program's key.
@@ -258,7 +258,7 @@ impl Meant {
         Some(match self {
             Key(_) => return None,
             Words(words) => words.to_owned(),
-            Typed(before, (verb, arguments), after) => format!("{before}{}{after}", runner(verb, arguments)),
+            Typed(before, (verb, arguments), after) => format!("{before}{}{after}", to_type(verb, arguments)),
             Span(ours, unit) => match span(entry.value, unit) {
                 Some(span) => format!("write {ours} = \"{span}\""),
                 None => format!("write {ours} = \"30s\", or another duration"),

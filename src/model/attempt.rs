@@ -30,7 +30,7 @@ impl Outcome {
     }
 
     /// True if the process ended by itself or at its timeout, so that its duration says how long the job runs.
-    pub const fn is_run(&self) -> bool {
+    pub const fn has_run_time(&self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::TimedOut)
     }
 }

@@ -158,7 +158,7 @@ const FINDINGS_PER_RULE: usize = 10;
 
 /// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct BrokenRule {
     pub rule: &'static str,
     /// The violation, as a sentence.
     pub what: String,
@@ -171,12 +171,12 @@ impl Store {
     }
 
     /// Checks the whole file. The result is empty if every rule holds.
-    pub fn audit(&self) -> Result<Vec<Finding>> {
+    pub fn audit(&self) -> Result<Vec<BrokenRule>> {
         self.read(|tx| {
             let of_rule = |rule, found: Vec<String>| {
-                found.into_iter().take(FINDINGS_PER_RULE).map(move |what| Finding { rule, what })
+                found.into_iter().take(FINDINGS_PER_RULE).map(move |what| BrokenRule { rule, what })
             };
-            let mut findings: Vec<Finding> = Vec::new();
+            let mut findings: Vec<BrokenRule> = Vec::new();
             findings.extend(of_rule(INTEGRITY_RULE, integrity(tx, FINDINGS_PER_RULE)?));
             findings.extend(of_rule(SCHEMA_RULE, differences(tx)?));
             let mut look = |rule, found: Result<Vec<String>>| match found {

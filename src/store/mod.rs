@@ -18,7 +18,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use audit::Finding;
+pub use audit::BrokenRule;
 pub use file::caller::{Caller, ProcessRow};
 pub use file::error::{NoRoom, Result, StoreError, Untrusted};
 pub use file::open::Store;
@@ -29,11 +29,11 @@ pub use read::attempts::{AttemptRow, NameStats, Stage, Timeline, TimelineAttempt
 pub use read::deaths::list::{DeadGroup, DeadRow};
 pub use read::filter::{Filter, FilterColumn, StateFilter};
 pub use read::find_problems::{ChangedFile, Surroundings};
+pub use read::html_page::{DayCounts, Death, ScheduledDays, UnfinishedJobs};
 pub use read::jobs::JobRow;
 pub use read::leftover::Leftovers;
 pub use read::metrics::NameTotals;
 pub use read::overview::{JobCounts, Overview, QueueRow, RecentName};
-pub use read::page::{DayCounts, Death, ScheduledDays, UnfinishedJobs};
 pub use read::problem;
 pub use read::problem::FileChange;
 pub use read::stuck_groups::StuckBehind;
@@ -51,7 +51,7 @@ pub use write::finish::EndedAttempt;
 pub use write::insert::{Dependency, Due, Firing, NewJob, OnConflict};
 pub use write::inside::{Inside, RunningJob};
 pub use write::job_files::{JobFilePath, RegisteredFile};
-pub use write::limits::{BlockReason, LimitChange};
+pub use write::limits::{LimitChange, QueueHold};
 pub use write::outputs::LiveOutput;
 pub use write::prune::{Kept, PruneFilter};
 pub use write::recover::OrphanedClaim;

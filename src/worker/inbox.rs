@@ -19,7 +19,7 @@ use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval_at, sleep_until, timeout};
 use tokio::{select, spawn};
 
-use super::recovery::Findings;
+use super::recovery::DeadWorkerFindings;
 use crate::model::{AttemptEnd, Status};
 use crate::process::{Inherited, Progress};
 use crate::store::EndedAttempt;
@@ -64,7 +64,7 @@ pub(super) enum Message {
     /// Trouble of a thread that goes on.
     Trouble(String),
     /// The processes of a dead worker's attempts have been dealt with.
-    DeadWorker(Box<Findings>),
+    DeadWorker(Box<DeadWorkerFindings>),
 }
 
 /// The moments that the dispatcher waits for.

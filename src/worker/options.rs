@@ -87,7 +87,7 @@ impl ExitConditions {
             _ if self.turn_needed => false,
             Until::Stopped => false,
             Until::Drained => !running && pending == PendingWork::Nothing && !self.may_unblock,
-            Until::Idle => !running && pending < PendingWork::HeldBack,
+            Until::Idle => !running && pending < PendingWork::AtLimit,
         };
         nothing_left || self.limit_reached || self.gave_up
     }
@@ -165,13 +165,13 @@ mod tests {
             ("nothing", |_| (), [false, true, true]),
             ("a job runs in another worker", |it| it.backlog.running = true, [false, false, false]),
             ("a job is due later", |it| it.backlog.pending = PendingWork::Later, [false, false, true]),
-            ("limits hold back a due job", |it| it.backlog.pending = PendingWork::HeldBack, [false; 3]),
+            ("limits hold back a due job", |it| it.backlog.pending = PendingWork::AtLimit, [false; 3]),
             ("a job may start", |it| it.backlog.pending = PendingWork::Startable, [false; 3]),
             ("a blocked job may become ready", |it| it.may_unblock = true, [false, false, true]),
             (
                 "its job cannot start before it ends",
                 |it| {
-                    (it.gave_up, it.backlog.pending) = (true, PendingWork::HeldBack);
+                    (it.gave_up, it.backlog.pending) = (true, PendingWork::AtLimit);
                 },
                 [true; 3],
             ),

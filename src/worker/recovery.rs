@@ -33,7 +33,7 @@ const MAX_PAUSE: Duration = Duration::from_mins(1);
 const TELL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The result of the recovery of a dead worker: the attempts that are to be recorded.
-pub(super) struct Findings {
+pub(super) struct DeadWorkerFindings {
     pub worker: Worker,
     /// Attempts that had started, or may have.
     pub lost: Vec<EndedAttempt>,
@@ -53,14 +53,14 @@ pub(super) struct Recovery {
     /// The workers with processes that could not be ended.
     stuck: HashMap<i64, NextTry>,
     /// Called on the thread of each recovery.
-    on_findings: Arc<dyn Fn(Findings) + Send + Sync>,
+    on_findings: Arc<dyn Fn(DeadWorkerFindings) + Send + Sync>,
 }
 
 impl Recovery {
     pub(super) fn new(
         db: StoreFile,
         own: &Worker,
-        on_findings: impl Fn(Findings) + Send + Sync + 'static,
+        on_findings: impl Fn(DeadWorkerFindings) + Send + Sync + 'static,
     ) -> Self {
         let (boot_id, on_findings) = (own.boot_id.clone(), Arc::new(on_findings));
         Self { db, boot_id, own: own.id, under_way: HashSet::new(), stuck: HashMap::new(), on_findings }
@@ -93,20 +93,20 @@ impl Recovery {
     }
 
     /// Removes the dead worker's files, because the findings are on disk now.
-    pub(super) fn done(&mut self, findings: &Findings) {
+    pub(super) fn done(&mut self, findings: &DeadWorkerFindings) {
         registration::remove_files(&self.db.run_dir(), &findings.worker.name);
         self.stuck.remove(&findings.worker.id);
         self.try_again(findings);
     }
 
     /// Notes that processes are left, so that the worker is tried again, less and less often. True if people are to be told.
-    pub(super) fn try_again_later(&mut self, findings: &Findings, now: Instant) -> bool {
+    pub(super) fn try_again_later(&mut self, findings: &DeadWorkerFindings, now: Instant) -> bool {
         self.try_again(findings);
         self.stuck.entry(findings.worker.id).or_insert_with(|| NextTry::new(now)).again(now)
     }
 
     /// Notes that the findings could not be recorded, so that the next poll finds the worker again.
-    pub(super) fn try_again(&mut self, findings: &Findings) {
+    pub(super) fn try_again(&mut self, findings: &DeadWorkerFindings) {
         self.under_way.remove(&findings.worker.id);
     }
 
@@ -205,7 +205,7 @@ pub fn end_background(ended: &[EndedBefore], grace: Duration) -> std::result::Re
 }
 
 /// Separates the claims that had started from the others, and ends the leftover processes of the started ones.
-fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> Findings {
+fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> DeadWorkerFindings {
     let mut lost = Vec::new();
     let mut never_started = Vec::new();
     let mut attempts = Vec::new();
@@ -264,7 +264,7 @@ fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> Findin
         EndedAttempt { job_id: claim.job_id, number: claim.number, jitter_sample: rand::random(), end }
     };
     let lost = lost.into_iter().map(lost_attempt).collect();
-    Findings { worker, lost, never_started, leftovers: ended.err(), _lock: dead }
+    DeadWorkerFindings { worker, lost, never_started, leftovers: ended.err(), _lock: dead }
 }
 
 #[cfg(test)]

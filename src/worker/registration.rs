@@ -143,11 +143,11 @@ fn lock_single(run_dir: &Path) -> io::Result<File> {
 fn is_another_worker_alive(store: &Store) -> Result<bool> {
     let locks = held_locks(store.file());
     let open = store.open_workers()?;
-    let is_run = |name: &String| open.iter().any(|row| row.name == *name && row.is_run());
+    let is_run = |name: &String| open.iter().any(|row| row.name == *name && row.is_foreground());
     let is_alive =
         |row: &&Worker| matches!(liveness(store.file(), row), Liveness::Alive | Liveness::Suspended);
     Ok(locks.iter().any(|name| !is_run(name))
-        || open.iter().filter(|row| !row.is_run()).any(|row| is_alive(&row)))
+        || open.iter().filter(|row| !row.is_foreground()).any(|row| is_alive(&row)))
 }
 
 /// A dead worker. While this lives, no other worker recovers it at the same time.

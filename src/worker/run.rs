@@ -52,7 +52,7 @@ impl<'a> Run<'a> {
     /// Whether another process may be recovering a dead `run` now.
     pub(super) fn waits_for_another_recovery(&self, store: &Store) -> Result<bool> {
         let is_dead = |worker: &Worker| {
-            worker.is_run()
+            worker.is_foreground()
                 && worker.leftover_since.is_none()
                 && liveness(store.file(), worker) == Liveness::Dead
         };

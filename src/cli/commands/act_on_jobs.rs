@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use serde_json::json;
 
+use crate::call_target::to_type;
 use crate::cli::args::{ChangeArgs, Global, ResolveArgs, RetryArgs, Selection, Unfinished};
-use crate::cli::definition::warn_of_differing;
+use crate::cli::definition_drift::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
 use crate::cli::namesakes::say_which;
@@ -19,7 +20,6 @@ use crate::cli::values::JobRef;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{JobState, Phase};
-use crate::place::runner;
 use crate::process;
 use crate::store::{self, Act, ActResult, Done, Filter, JobChange, JobRow, NewJob, Refusal, Store};
 use crate::text::{Timestamp, counted, local_time, relative_time};
@@ -372,7 +372,7 @@ impl Selected {
                     (Some(JobRow { replaced_by: Some(by), .. }), _) => format!("; job {by} has replaced it"),
                     (Some(job), JobState::Dead | JobState::Cancelled) => {
                         let force = if job.definition.policy.retryable { "" } else { " --force" };
-                        format!("; {} puts it back", runner("retry", format_args!("{id}{force}")))
+                        format!("; {} puts it back", to_type("retry", format_args!("{id}{force}")))
                     }
                     _ => String::new(),
                 };
@@ -382,11 +382,11 @@ impl Selected {
                 format!("job {id} is {state}; only dead jobs are resolved")
             }
             (Refusal::State(JobState::Pending), Act::ReplaceEnded { jobs, .. }) if jobs.contains_key(&id) => {
-                let change = runner("change", format_args!("{id} --redefine"));
+                let change = to_type("change", format_args!("{id} --redefine"));
                 format!("job {id} is pending; {change} puts a new job in its place")
             }
             (Refusal::State(JobState::Pending), _) if !redefine => {
-                let now = runner("change", format_args!("{id} --now"));
+                let now = to_type("change", format_args!("{id} --now"));
                 format!("job {id} is pending; {now} makes it due")
             }
             (Refusal::State(state), _) => {
@@ -394,7 +394,7 @@ impl Selected {
                 format!("job {id} is {state}; only dead and cancelled jobs are {done}")
             }
             (Refusal::NotRetryable, _) => {
-                let forced = runner("retry", format_args!("{id}{option} --force"));
+                let forced = to_type("retry", format_args!("{id}{option} --force"));
                 format!("job {id} is declared retryable = false; {forced} runs it again")
             }
             (Refusal::AdHoc, _) => {
@@ -434,7 +434,7 @@ fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done,
         (_, Done::ResolvedFor(by)) => format!("job {id} {title}: resolved, because job {by} does its work"),
         (_, Done::AskedToEnd) => match worker_trouble_text(job, &worker_statuses(store)?) {
             None => {
-                let inspect = runner("inspect", id);
+                let inspect = to_type("inspect", id);
                 format!("job {id} {title}: running, asked to end; {inspect} shows when it has")
             }
             Some(trouble) => format!("job {id} {title}: running, asked to end, but {trouble}"),

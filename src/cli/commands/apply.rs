@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::json;
 
+use crate::call_target::CallTarget;
 use crate::cli::args::{ApplyArgs, Global};
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
@@ -17,7 +18,6 @@ use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Command, JobDefinition, ScheduleText};
 use crate::paths;
-use crate::place::Place;
 use crate::process::{boot_id, obstacles};
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoreError, StoredSchedule,
@@ -108,7 +108,7 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
     }
     let unserved = workers.filter(|workers| !workers.iter().any(WorkerStatus::is_living_worker));
     if let Some(workers) = unserved.filter(|_| !wanted.is_empty()) {
-        warn(&nothing_until_worker("fires", &workers, Place::of_this_call()));
+        warn(&nothing_until_worker("fires", &workers, CallTarget::of_this_call()));
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -118,7 +118,7 @@ fn refusal(error: StoreError, path: &str) -> anyhow::Error {
     if !matches!(error, StoreError::AppliedElsewhere { .. }) {
         return error.into();
     }
-    let take_over = locate::place_of(Path::new(path)).runner("apply", "--take-over");
+    let take_over = locate::place_of(Path::new(path)).to_type("apply", "--take-over");
     describe(&error.into()).hint(format!("{take_over} takes it over; or rename the job")).into()
 }
 

@@ -10,14 +10,14 @@ use anyhow::Result;
 use rustix::process::geteuid;
 
 use super::apply;
+use crate::call_target::CallTarget;
 use crate::cli::accounts;
 use crate::cli::named_file::{self, NoText};
 use crate::cli::workers::with_liveness;
 use crate::jobfile::JobFile;
 use crate::model::Attention;
-use crate::place::Place;
 use crate::process::{Leftover, boot_id, obstacles};
-use crate::store::problem::{Found, LeftProcess, Problem};
+use crate::store::problem::{AttentionEntry, LeftProcess, Problem};
 use crate::store::{
     ChangedFile, DeclaredSchedule, FileChange, Filter, Leftovers, Liveness, Store, StoredSchedule,
     Surroundings, WorkerStatus,
@@ -41,7 +41,7 @@ pub(super) fn read_snapshot(store: &Store, filter: &Filter, now: Timestamp) -> R
         leftovers: &leftovers,
     };
     let attention =
-        advice::attention(store.attention(seen, filter, now)?, &workers, Place::of_this_call(), now);
+        advice::attention(store.attention(seen, filter, now)?, &workers, CallTarget::of_this_call(), now);
     Ok(Snapshot { overview, workers, schedules, attention, boot_id: boot_id() })
 }
 
@@ -53,12 +53,11 @@ pub(super) fn cannot_start(schedules: &[StoredSchedule], now: Timestamp) -> Vec<
         missing.sort();
         missing.dedup();
         let problem = Problem::CannotStart { schedule: row.name().to_owned(), missing };
-        Found { problem, alarm: true, jobs: Vec::new() }
+        AttentionEntry { problem, alarm: true, jobs: Vec::new() }
     };
-    let has_any =
-        |found: &Found| matches!(&found.problem, Problem::CannotStart { missing, .. } if !missing.is_empty());
+    let has_any = |found: &AttentionEntry| matches!(&found.problem, Problem::CannotStart { missing, .. } if !missing.is_empty());
     let found = schedules.iter().filter(|row| !row.is_paused()).map(of).filter(has_any).collect();
-    advice::attention(found, &[], Place::of_this_call(), now)
+    advice::attention(found, &[], CallTarget::of_this_call(), now)
 }
 
 /// The processes of dead workers' attempts that could not be ended at once, as far as the caller can see them.

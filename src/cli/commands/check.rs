@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::call_target::to_type;
 use crate::cli::args::{CheckArgs, Global};
 use crate::cli::commands::{apply, check_exit};
 use crate::cli::error::{CliError, ExitStatus, describe};
@@ -18,7 +19,6 @@ use crate::jobfile::{Declared, JobFile, JobFileError, NewerToml};
 use crate::model::{
     Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy, check_name,
 };
-use crate::place::runner;
 use crate::store::{Applied, AppliedKind, Declarations, DeclaredSchedule, Store, StoredSchedule};
 use crate::text::{
     Millis, Timestamp, append, counted, human_size, local_time, machine_zone, near_names, safe_line,
@@ -111,7 +111,7 @@ fn job_alone(global: &Global, name: String, no_file: CliError) -> Result<Checked
     let declared = file.jobs.iter().map(|job| job.definition.name.as_str());
     let hint = match near_names(&name, declared).as_slice() {
         [] => {
-            let jobs = format!("`{}` shows the jobs", runner("check", ""));
+            let jobs = format!("`{}` shows the jobs", to_type("check", ""));
             no_file.hint.iter().cloned().chain([jobs]).collect::<Vec<_>>().join("; ")
         }
         near => format!("did you mean {}?", near.join(" or ")),
@@ -239,7 +239,7 @@ fn show_unapplied(
     stale.extend(queues.map(|queue| format!("queue {}", queue.name)));
     let machine = machine_zone(now).ok();
     let moved = machine.as_ref().map(|zone| apply::moved(&applied, zone, now)).unwrap_or_default();
-    let apply = locate::place_of(&file.path).runner("apply", "");
+    let apply = locate::place_of(&file.path).to_type("apply", "");
     if let (Some(zone), false) = (machine, moved.is_empty()) {
         let words = format!(
             "applied in another time zone than this machine has now, {zone}: {}; {apply} takes the new one",

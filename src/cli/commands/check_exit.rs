@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use serde::Serialize;
 
+use crate::call_target::to_type;
 use crate::cli::args::{CheckArgs, Global};
 use crate::cli::error::CliError;
 use crate::cli::locate;
@@ -11,7 +12,6 @@ use crate::model::{
     AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
     JobDefinition, Status, classify, decide, final_because, signal,
 };
-use crate::place::runner;
 use crate::text::{Millis, Timestamp};
 use crate::view::terminal::{Output, Style};
 
@@ -37,7 +37,7 @@ struct EndingJson {
 /// Shows what would follow.
 pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Output) -> Result<()> {
     let Some(what) = &args.what else {
-        bail!(CliError::usage("the end of which job?").hint(runner("check", "NAME --exit N")));
+        bail!(CliError::usage("the end of which job?").hint(to_type("check", "NAME --exit N")));
     };
     let name = name(&what.to_string_lossy())?;
     let definition = &locate::declared_job(global, &name)?.definition;
@@ -101,7 +101,7 @@ pub fn name(typed: &str) -> Result<String, CliError> {
         JobRef::Name(name) => Ok(name),
         JobRef::Id(id) => {
             let hint =
-                format!("give the name of the job; {} says why job {id} is as it is", runner("inspect", id));
+                format!("give the name of the job; {} says why job {id} is as it is", to_type("inspect", id));
             Err(CliError::usage(format!("{id} is an id, and check looks at the jobs of a job file"))
                 .hint(hint))
         }

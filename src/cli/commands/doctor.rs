@@ -9,14 +9,14 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::attention_facts::{cannot_start, read_snapshot};
+use crate::call_target::to_type;
 use crate::cli::args::{DoctorArgs, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::model::Attention;
-use crate::place::runner;
-use crate::store::{Filter, Finding, Liveness, Store, StoreError, Version, WorkerStatus, schema};
+use crate::store::{BrokenRule, Filter, Liveness, Store, StoreError, Version, WorkerStatus, schema};
 use crate::text::{counted, human_size, safe_line};
 use crate::view::snapshot::Snapshot;
 use crate::view::terminal::{Output, Style};
@@ -39,7 +39,7 @@ struct Report {
     workers_dead: Option<usize>,
     sqlite: &'static str,
     rules: usize,
-    problems: Vec<Finding>,
+    problems: Vec<BrokenRule>,
     /// Rows of the database break a rule. Other problems are those of its surroundings.
     #[serde(skip)]
     is_damaged: bool,
@@ -113,7 +113,7 @@ fn add_look(Snapshot { workers, attention, .. }: Snapshot, report: &mut Report) 
 
 impl Report {
     fn problem(&mut self, rule: &'static str, what: String) {
-        self.problems.push(Finding { rule, what });
+        self.problems.push(BrokenRule { rule, what });
     }
 }
 
@@ -151,7 +151,8 @@ fn check_job_file(global: &Global, report: &mut Report) {
         Ok(file) => report.jobs_declared = Some(file.jobs.len()),
         Err(error) => {
             let last = error.to_string().lines().last().unwrap_or_default().to_owned();
-            report.problem("the job file can be used", format!("{last}; {} shows more", runner("check", "")));
+            report
+                .problem("the job file can be used", format!("{last}; {} shows more", to_type("check", "")));
         }
     }
 }
@@ -194,11 +195,11 @@ fn check_held_jobs(workers: &[WorkerStatus], alive: usize, report: &mut Report) 
                 report.notes.push(format!(
                     "this database was copied from {original}, which was running {jobs}; {} records the attempts here as \
                      lost",
-                    runner("work", "")
+                    to_type("work", "")
                 ));
             }
             Liveness::Dead if alive == 0 => {
-                let work = runner("work", "");
+                let work = to_type("work", "");
                 let what = format!("a worker died holding {jobs}; {work} recovers what it held");
                 report.problem("running jobs have a worker", what);
             }
@@ -225,7 +226,7 @@ fn show(out: &mut Output, report: &Report, strict: bool) {
         let problems = counted(report.problems.len(), "problem");
         out.line(format!("checks    {} rules looked at, {problems}", report.rules));
     }
-    for Finding { rule, what } in &report.problems {
+    for BrokenRule { rule, what } in &report.problems {
         out.prose(&format!("  {} ", out.paint(Style::Bad, "wrong:")), &safe_line(what));
         out.prose("         ", &format!("the rule: {rule}"));
     }
@@ -286,7 +287,7 @@ fn show_facts(out: &mut Output, report: &Report) {
         Some(path) => {
             fact("job file", format!("{} (from {}){declared}", safe_line(path), report.job_file_from));
         }
-        None => fact("job file", format!("none found; {} writes one", runner("init", ""))),
+        None => fact("job file", format!("none found; {} writes one", to_type("init", ""))),
     }
     let workers = report.workers_alive.zip(report.workers_dead);
     let unknown = || "not known, because the database is damaged".to_owned();

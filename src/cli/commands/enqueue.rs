@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use crate::call_target::{CallTarget, to_type};
 use crate::cli::args::{EnqueueArgs, Global, RunArgs, WaitOptions};
 use crate::cli::batch;
 use crate::cli::commands::wait::{Waiter, final_text, status_of_waited};
@@ -18,7 +19,6 @@ use crate::cli::scheduled_runs;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState, OutputStream};
-use crate::place::{Place, runner};
 use crate::process::is_stdout_closed;
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
 use crate::text::{counted, local_time, safe_line, shown_line};
@@ -76,10 +76,10 @@ fn note_no_worker(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Resu
     let workers = worker_statuses(store)?;
     let mut new = enqueued.iter().filter(|job| job.created).map(|job| &jobs[job.index]);
     let why =
-        new.find_map(|job| no_worker_text(Some(&job.definition.queue), &workers, Place::of_this_call()));
+        new.find_map(|job| no_worker_text(Some(&job.definition.queue), &workers, CallTarget::of_this_call()));
     if let Some(why) = why {
-        let run = runner("run", "");
-        warn(&format!("{why}; {run} in place of {} needs none", runner("enqueue", "")));
+        let run = to_type("run", "");
+        warn(&format!("{why}; {run} in place of {} needs none", to_type("enqueue", "")));
     }
     Ok(())
 }
@@ -203,7 +203,7 @@ fn waited_json(store: &Store, job: &JobRow, last: Option<&Attempt>, created: boo
 /// that may have been another night.
 fn tell(out: &mut Output, job: &JobRow, last: Option<&Attempt>, at: &str) {
     out.send();
-    warn(&format!("{}{at}; {} tells more", final_text(job), runner("inspect", job.id)));
+    warn(&format!("{}{at}; {} tells more", final_text(job), to_type("inspect", job.id)));
     let last = last.filter(|_| has_failed(job) && !out.json);
     if let Some((number, message)) = last.and_then(|last| last.message.as_ref().map(|it| (last.number, it))) {
         warn(&format!("attempt {number}: {}", shown_line(message)));
@@ -303,9 +303,9 @@ fn without_input(global: &Global, verb: &'static str, args: &EnqueueArgs) -> Res
     if names.is_empty() {
         bail!(CliError::usage("there is nothing to enqueue: no name, no command").hint(format!(
             "{}, {}, or {}",
-            runner(verb, "NAME"),
-            runner(verb, "-- CMD"),
-            runner(verb, "--help")
+            to_type(verb, "NAME"),
+            to_type(verb, "-- CMD"),
+            to_type(verb, "--help")
         )));
     }
     if names.len() > 1 && !options.args.is_empty() {
@@ -368,7 +368,7 @@ pub fn held_key(wanted: &NewJob, job: &JobRow) -> String {
     let since = if job.state.is_final() { "at" } else { "since" };
     let (id, state, at) = (job.id, job.state, local_time(job.changed_at));
     if matches!(state, JobState::Dead | JobState::Cancelled) {
-        let retry = runner("retry", id);
+        let retry = to_type("retry", id);
         return format!("nothing new: job {id} has this key and is {state}; {retry} puts it back");
     }
     format!("nothing new: job {id} already holds the {kind} key {key:?}, {state} {since} {at}")

@@ -10,12 +10,12 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{Access, access};
 use serde_json::{Value, json};
 
+use crate::call_target::{CallTarget, to_type};
 use crate::cli::args::{Global, InitArgs};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::{accounts, locate};
 use crate::crontab::{CrontabContext, LeftLine, TakenOver, take_over};
 use crate::jobfile::{FILE_NAME, STARTER};
-use crate::place::{Place, runner};
 use crate::text::{counted, shell_word};
 use crate::view::terminal::{Output, warn};
 
@@ -46,7 +46,7 @@ pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitSta
         } else if !out.quiet {
             out.line(format!("wrote {shown}"));
             let there = locate::place_of(&path);
-            out.line(format!("next: {}, then {}", there.runner("check", ""), there.runner("run", "flaky")));
+            out.line(format!("next: {}, then {}", there.to_type("check", ""), there.to_type("run", "flaky")));
             if !has_schema {
                 let schema = shell_word(&locate::display(&schema));
                 out.line(format!("for an editor that completes its keys: runner schema > {schema}"));
@@ -91,7 +91,7 @@ fn create(path: &Path, text: &str, mode: u32) -> Result<()> {
             bail!(CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is")).hint(
                 format!(
                     "{} looks at it; --file PATH writes another one",
-                    locate::place_of(path).runner("check", "")
+                    locate::place_of(path).to_type("check", "")
                 )
             ))
         }
@@ -173,7 +173,7 @@ impl Source {
 
 /// Runs `crontab -l`, and returns its output.
 fn own_crontab() -> Result<Vec<u8>> {
-    let hint = || format!("{} reads a file, and - standard input", runner("init", "--from-crontab FILE"));
+    let hint = || format!("{} reads a file, and - standard input", to_type("init", "--from-crontab FILE"));
     let listed = Command::new("crontab").arg("-l").stdin(Stdio::null()).output().map_err(|error| {
         CliError::new(ExitStatus::NOT_FOUND, format!("could not run crontab -l: {error}")).hint(hint())
     })?;
@@ -251,7 +251,7 @@ fn warn_of_applied(global: &Global, path: &Path, taken: &TakenOver) {
                 "{} has applied a schedule of the name {}, so {} will refuse this one: rename it, or leave it out",
                 row.file,
                 row.name(),
-                locate::place_of(path).runner("apply", "")
+                locate::place_of(path).to_type("apply", "")
             ));
         }
     }
@@ -264,9 +264,9 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
         "next: ",
         &format!(
             "{}, then {}; a worker must run: {}",
-            there.runner("check", ""),
-            there.runner("apply", ""),
-            Place::of_this_call().service_install()
+            there.to_type("check", ""),
+            there.to_type("apply", ""),
+            CallTarget::of_this_call().service_install()
         ),
     );
     if taken.jobs.is_empty() {

@@ -4,13 +4,13 @@ use std::io::{self, IsTerminal};
 
 use anyhow::{Result, bail};
 
+use crate::call_target::to_type;
 use crate::cli::args::{Global, LogsArgs};
-use crate::cli::commands::wait::{Poller, final_text};
+use crate::cli::commands::wait::{ChangeWatch, final_text};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::clock;
 use crate::model::{AttemptOutput, OutputStream, decision_text};
-use crate::place::runner;
 use crate::store::{JobRow, Store};
 use crate::text::relative_time;
 use crate::view::json::{attempt_json, with_output};
@@ -40,7 +40,7 @@ pub fn run(global: &Global, args: &LogsArgs, out: &mut Output) -> Result<ExitSta
         let id = job.id;
         warn(&format!(
             "nothing was written here yet; {} tells more about the attempt",
-            runner("inspect", format_args!("{id}.{number}"))
+            to_type("inspect", format_args!("{id}.{number}"))
         ));
     }
     Ok(ExitStatus::SUCCESS)
@@ -62,7 +62,7 @@ fn not_started(job: &JobRow) -> CliError {
     let JobRow { id, state, .. } = job;
     if state.is_final() {
         return CliError::new(ExitStatus::NOT_FOUND, format!("job {id} was never started: it is {state}"))
-            .hint(format!("{} says why", runner("inspect", id)));
+            .hint(format!("{} says why", to_type("inspect", id)));
     }
     let due = relative_time(job.run_at, clock::now());
     let what = format!("job {id} has not been started yet: {}, due {due}", job.status());
@@ -71,8 +71,8 @@ fn not_started(job: &JobRow) -> CliError {
     }
     CliError::new(ExitStatus::NOT_FOUND, what).hint(format!(
         "{} says why; {} waits for it",
-        runner("inspect", id),
-        runner("logs", format_args!("-f {id}"))
+        to_type("inspect", id),
+        to_type("logs", format_args!("-f {id}"))
     ))
 }
 
@@ -80,10 +80,10 @@ fn not_started(job: &JobRow) -> CliError {
 fn follow(out: &mut Output, args: &LogsArgs, which: Which, store: &Store) -> Result<ExitStatus> {
     let (id, attempt) = which;
     let quiet = out.quiet;
-    let mut poller = Poller::start()?;
+    let mut poller = ChangeWatch::start()?;
     let job = find(store, which)?;
     if job.last_attempt() == 0 && !job.state.is_final() && !quiet {
-        warn(&format!("job {id} has not been started yet; {} says why", runner("inspect", id)));
+        warn(&format!("job {id} has not been started yet; {} says why", to_type("inspect", id)));
     }
     let number = attempt.unwrap_or(job.last_attempt().max(1));
     let mut reader = LogReader::new(out, args, store, which, number);

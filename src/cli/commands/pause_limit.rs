@@ -4,13 +4,13 @@
 use anyhow::{Result, bail};
 use serde_json::json;
 
+use crate::call_target::to_type;
 use crate::cli::args::{Global, LimitArgs, PauseArgs, Paused};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Limits, Pause};
-use crate::place::runner;
 use crate::process::boot_id;
 use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule, Version, WorkerStatus};
 use crate::text::{local_time, near_names, option};
@@ -88,14 +88,14 @@ fn no_schedule(global: &Global, store: &Store, name: &str, paused: bool) -> CliE
     let error = CliError::new(ExitStatus::NOT_FOUND, format!("there is no schedule {name}"));
     let verb = if paused { "pause" } else { "resume" };
     if known_queues(global, store).is_ok_and(|queues| queues.iter().any(|queue| queue == name)) {
-        return error.hint(format!("{name} is a queue: {}", runner(verb, name)));
+        return error.hint(format!("{name} is a queue: {}", to_type(verb, name)));
     }
     let schedules = store.schedules().unwrap_or_default();
     match near_names(name, schedules.iter().map(StoredSchedule::name)).as_slice() {
         [] => error.hint(format!(
             "{} lists them; {} takes them from the job file",
-            runner("inspect", "schedules"),
-            runner("apply", "")
+            to_type("inspect", "schedules"),
+            to_type("apply", "")
         )),
         near => error.hint(format!("did you mean {}?", near.join(" or "))),
     }
@@ -122,7 +122,7 @@ fn check_queue(global: &Global, store: &Store, name: &str, paused: bool, quiet: 
         let verb = if paused { "pause" } else { "resume" };
         bail!(
             CliError::new(ExitStatus::NOT_FOUND, format!("no job is in queue {name}, which is a schedule"))
-                .hint(runner(verb, option("--schedule", name)))
+                .hint(to_type(verb, option("--schedule", name)))
         );
     }
     let near = near_names(name, known.iter().map(String::as_str)).join(" or ");

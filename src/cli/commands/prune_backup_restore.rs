@@ -3,13 +3,13 @@
 use anyhow::{Result, bail};
 use serde_json::json;
 
+use crate::call_target::to_type;
 use crate::cli::args::{BackupArgs, Global, PruneArgs, RestoreArgs};
-use crate::cli::commands::wait::Poller;
+use crate::cli::commands::wait::ChangeWatch;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::clock;
 use crate::model::JobState;
-use crate::place::runner;
 use crate::store::{Kept, PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile};
 use crate::text::counted;
 use crate::view::terminal::{Bar, Output, warn};
@@ -37,7 +37,7 @@ pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<Exit
         report_prune(out, "would remove", jobs, Some(kept(&store, &filter)?));
         return Ok(ExitStatus::SUCCESS);
     }
-    let poller = Poller::start()?;
+    let poller = ChangeWatch::start()?;
     let mut bar = Bar::new(global.quiet, "{pos} of {len} removed");
     let all = if bar.is_visible() { store.count_prunable(&filter)? } else { 0 };
     let jobs = store.prune(&filter, &mut |gone| {
@@ -84,14 +84,14 @@ fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<(Option<Ke
         words.push(format!(
             "left job {id}, because job {dependent} {dependent_name}, which is after it, has not ended{others}; \
              {} says why",
-            runner("inspect", dependent)
+            to_type("inspect", dependent)
         ));
     }
     if for_deaths > 0 {
         words.push(format!(
             "left {}, because only this success makes unresolved deaths good; {} resolves them",
             counted(for_deaths, "job"),
-            runner("resolve", "--dead --recovered")
+            to_type("resolve", "--dead --recovered")
         ));
     }
     let mut json = json!({ "removed": jobs });
@@ -138,7 +138,7 @@ pub fn backup(global: &Global, args: &BackupArgs, out: &mut Output) -> Result<Ex
 
 /// The hint for a file that cannot be restored.
 fn other_copy() -> String {
-    format!("name another file, one that `{}` made", runner("backup", ""))
+    format!("name another file, one that `{}` made", to_type("backup", ""))
 }
 
 /// Puts a checked copy in the place of the database, and keeps the old one beside it.
@@ -158,7 +158,7 @@ pub fn restore(global: &Global, args: &RestoreArgs, out: &mut Output) -> Result<
                 ExitStatus::LATER,
                 format!("nothing was restored: a worker is running on {shown_db}")
             )
-            .hint(format!("stop it and try again; `{}` shows its pid", runner("inspect", "workers")))
+            .hint(format!("stop it and try again; `{}` shows its pid", to_type("inspect", "workers")))
         );
     }
     let mut bar = Bar::new(global.quiet, "{percent}% copied");
@@ -217,11 +217,11 @@ fn run_again(jobs: &[RunAgain]) -> String {
     let what_to_do = if jobs.len() > MAX_IDS {
         format!(
             "before you start a worker, look with {}, and cancel what should not run",
-            runner("inspect", "jobs --state ready")
+            to_type("inspect", "jobs --state ready")
         )
     } else {
         let ids: Vec<String> = jobs.iter().map(|job| job.id.to_string()).collect();
-        format!("to prevent that, type before you start a worker: {}", runner("cancel", ids.join(" ")))
+        format!("to prevent that, type before you start a worker: {}", to_type("cancel", ids.join(" ")))
     };
     format!("{}\n{what_to_do}", lines.concat())
 }
@@ -240,7 +240,7 @@ fn unread(restored: &Restored) -> Option<String> {
             "whether {} ended since the copy was made could not be read: look with {}, and cancel what should not run, \
              before you start a worker",
             counted(restored.uncertain_jobs, "unfinished job"),
-            runner("inspect", "jobs")
+            to_type("inspect", "jobs")
         )
     });
     let all: Vec<String> = id.into_iter().chain(jobs).collect();

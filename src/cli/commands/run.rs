@@ -13,6 +13,7 @@ use signal_hook::flag;
 use super::enqueue;
 use super::wait::{exit_status_of_job, is_ignored, status_of_waited};
 use super::work::default_slots;
+use crate::call_target::to_type;
 use crate::cli::args::{Global, RunArgs};
 use crate::cli::error::{CliError, ExitStatus, describe, print_error};
 use crate::cli::inside::{self, Held};
@@ -21,10 +22,9 @@ use crate::cli::plan::Plan;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Event, JobState, Outcome, OutputStream, decision_text, signal};
-use crate::place::runner;
 use crate::process::{PassOn, has_waiting_input};
 use crate::report::{Reporter, words};
-use crate::store::{self, BlockReason, JobRow, Liveness, NewJob, Others, RunStart, Store, WorkerStatus};
+use crate::store::{self, JobRow, Liveness, NewJob, Others, QueueHold, RunStart, Store, WorkerStatus};
 use crate::text::{Timestamp, relative_time};
 use crate::view::terminal::{Output, print_through, warn};
 use crate::view::text::status::{dependency_text, limit_text, rate_text, waits_for_others_text};
@@ -43,7 +43,7 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     if args.options.delay.is_some() || args.options.at.is_some() {
         bail!(
             CliError::usage("run runs its job now, so it takes neither --in nor --at")
-                .hint(format!("{} takes them, for a worker", runner("enqueue", "")))
+                .hint(format!("{} takes them, for a worker", to_type("enqueue", "")))
         );
     }
     let mut plan = enqueue::plan_of_run(global, args)?;
@@ -79,8 +79,8 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     let Some((stream, error)) = pass_on.failure() else { return Ok(status) };
     let name = if stream == OutputStream::Stdout { "standard output" } else { "standard error" };
     let kept = match job {
-        Some(id) if out.json => format!("; {} has it", runner("inspect", format_args!("{id} --json"))),
-        Some(id) => format!("; {} has it", runner("logs", id)),
+        Some(id) if out.json => format!("; {} has it", to_type("inspect", format_args!("{id} --json"))),
+        Some(id) => format!("; {} has it", to_type("logs", id)),
         None => String::new(),
     };
     warn(&format!("not all that was written could be passed on to {name}: {error}{kept}"));
@@ -180,7 +180,7 @@ fn end(
         !job.state.is_final() || last.as_ref().is_some_and(|last| last.outcome == Outcome::Interrupted);
     let stopped_by = summary.stopped_by.filter(|_| is_cut_short);
     if let Some(number) = stopped_by.filter(|_| job.state == JobState::Dead) {
-        let again = runner("retry", format_args!("{id} --force"));
+        let again = to_type("retry", format_args!("{id} --force"));
         warn(&format!("{}: job {id} is not run again by itself; {again} puts it back", signal::name(number)));
     }
     let status = match summary.cancelled_by.or(stopped_by) {
@@ -194,14 +194,14 @@ fn end(
 fn interrupted_text(args: &RunArgs, job: &JobRow, number: i32) -> String {
     // The label and the arguments say which work it is, and not every call can be written down.
     let again = match args.names.first() {
-        Some(name) if job.label.is_none() && job.args.is_empty() => runner("run", name),
+        Some(name) if job.label.is_none() && job.args.is_empty() => to_type("run", name),
         _ => "the same call".to_owned(),
     };
     let (name, id, title) = (signal::name(number), job.id, job.title());
     format!(
         "{name}: job {id} {title} is left {}; {again} goes on with it, and so does {}",
         job.status(),
-        runner("work", "")
+        to_type("work", "")
     )
 }
 
@@ -237,7 +237,7 @@ impl RunTask for Task {
 
     fn on_start(&mut self) {
         if std::mem::take(&mut self.looks_for_input) && has_waiting_input() {
-            let with_it = runner("run", "--stdin …");
+            let with_it = to_type("run", "--stdin …");
             warn(&format!(
                 "standard input is not passed on to the job; {with_it} gives it all that comes there"
             ));
@@ -380,7 +380,7 @@ fn due_text(job: &JobRow) -> String {
     if job.state != JobState::Pending || job.run_at <= now {
         return String::new();
     }
-    let at_once = runner("change", format_args!("{} --now", job.id));
+    let at_once = to_type("change", format_args!("{} --now", job.id));
     format!("; it is due {}, {at_once} starts it now", relative_time(job.run_at, now))
 }
 
@@ -409,7 +409,7 @@ fn what_keeps(store: &Store, id: i64) -> Result<Vec<String>> {
 /// Says how its queue keeps a job, in words that stay the same while it does: the next start of a rate is another at each look.
 fn limit_note(job: &JobRow, now: Timestamp) -> Option<String> {
     match job.block_reason? {
-        BlockReason::Paced(rate, _) => Some(rate_text(&job.definition.queue, rate)),
+        QueueHold::Paced(rate, _) => Some(rate_text(&job.definition.queue, rate)),
         _ => limit_text(job, now),
     }
 }

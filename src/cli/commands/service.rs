@@ -11,6 +11,7 @@ use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 use serde_json::{Value, json};
 
+use crate::call_target::{CallTarget, to_type};
 use crate::cli::accounts;
 use crate::cli::args::{Global, ServiceAct, ServiceArgs, ServiceInstallArgs};
 use crate::cli::error::{CliError, ExitStatus};
@@ -18,7 +19,6 @@ use crate::cli::locate;
 use crate::cli::typed_time::At;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
-use crate::place::{Place, runner};
 use crate::service::{Crontab, Owner, Service, ServiceError, Step, Wanted, answer_of_user, starters, ways};
 use crate::store::{self, StoreFile, WorkerStatus};
 use crate::text::{Timestamp, local_time, option, relative_time, rfc3339, safe_line};
@@ -56,7 +56,7 @@ fn owner(args: &ServiceArgs) -> Result<Owner> {
             let act = if matches!(args.act, Some(ServiceAct::Remove(_))) { "remove" } else { "install" };
             bail!(CliError::new(ExitStatus::USAGE, what).hint(format!(
                 "{} is for the jobs that root enqueued, --user alice for those of alice",
-                runner(&format!("service {act}"), "--user root")
+                to_type(&format!("service {act}"), "--user root")
             )))
         }
         None => (id, caller),
@@ -106,7 +106,7 @@ fn install(
     };
     let ways = ways(owner);
     let Some(service) = ways.first() else {
-        let hint = format!("let what starts programs on this machine start {}", runner("work", ""));
+        let hint = format!("let what starts programs on this machine start {}", to_type("work", ""));
         let error = if let Some(said) = Crontab::refusal(owner) {
             let what = format!("no service manager of systemd answers here, and crontab refuses: {said}");
             CliError::new(ExitStatus::PERMISSION, safe_line(&what))
@@ -166,7 +166,7 @@ fn check_log(log: &Path, owner: &Owner) -> Result<()> {
 fn remove(global: &Global, owner: &Owner, dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
     let steps: Vec<Step> = ways(owner).iter().flat_map(Service::remove).collect();
     if steps.is_empty() {
-        out.remark(&format!("nothing to remove: {} set nothing up", runner("service install", "")));
+        out.remark(&format!("nothing to remove: {} set nothing up", to_type("service install", "")));
     }
     let status = take(&steps, dry_run, out)?;
     // Nothing of systemd ends what cron has started.
@@ -180,15 +180,15 @@ fn remove(global: &Global, owner: &Owner, dry_run: bool, out: &mut Output) -> Re
 
 /// The command that shows what starts this user's worker.
 fn shown_by(owner: &Owner) -> String {
-    runner("service", if is_caller(owner) { String::new() } else { option("--user", &owner.account.name) })
+    to_type("service", if is_caller(owner) { String::new() } else { option("--user", &owner.account.name) })
 }
 
 /// The command that installs this user's worker.
 fn installed_by(owner: &Owner) -> String {
     if is_caller(owner) {
-        Place::of_this_call().service_install()
+        CallTarget::of_this_call().service_install()
     } else {
-        runner("service install", option("--user", &owner.account.name))
+        to_type("service install", option("--user", &owner.account.name))
     }
 }
 
@@ -232,7 +232,7 @@ fn failure(step: &Step, error: &ServiceError) -> CliError {
             failure.hint(format!("the worker is gone; what is left to do: sudo {}", command.join(" ")))
         }
         Step::Run { command } if command.iter().any(|word| word == "enable" || word == "restart") => {
-            failure.hint(format!("{} shows what the worker said last", runner("service", "")))
+            failure.hint(format!("{} shows what the worker said last", to_type("service", "")))
         }
         _ => failure,
     }

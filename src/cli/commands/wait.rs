@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use crate::call_target::to_type;
 use crate::cli::args::{Global, WaitArgs};
 use crate::cli::error::{CliError, ExitStatus, describe, print_error};
 use crate::cli::inside::{self, Held};
@@ -21,7 +22,6 @@ use crate::cli::namesakes::say_which;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
-use crate::place::runner;
 use crate::store::{self, Filter, JobRow, Store, StoreError};
 use crate::text::{Millis, counted};
 use crate::view::json::job_json;
@@ -134,7 +134,7 @@ fn final_line(job: &JobRow, status: &str) -> String {
 
 /// Waits for jobs, and warns when they might wait for ever. A job that only a person can get going is not waited for.
 pub struct Waiter {
-    poller: Poller,
+    poller: ChangeWatch,
     timeout: Option<Millis>,
     deadline: Option<Instant>,
     quiet: bool,
@@ -151,7 +151,7 @@ impl Waiter {
     /// The timeout counts from now.
     pub fn new(timeout: Option<Millis>, quiet: bool) -> Result<Self> {
         Ok(Self {
-            poller: Poller::start()?,
+            poller: ChangeWatch::start()?,
             timeout,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout.into())),
             quiet,
@@ -296,7 +296,7 @@ fn unfinished(
         format!("; {} not waited for", counted(others, "further job"))
     };
     Ok(CliError::new(status, format!("{what}; {why}{others}"))
-        .hint(format!("the waiting has ended, not the work; {} ends the job", runner("cancel", job.id))))
+        .hint(format!("the waiting has ended, not the work; {} ends the job", to_type("cancel", job.id))))
 }
 
 /// The exit status of `wait` for a single job: that of its command, as `timeout` and a shell would give it.
@@ -327,7 +327,7 @@ const VERSION_INTERVAL: Duration = Duration::from_millis(40);
 pub const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Waits until the database changes, or until a signal asks the program to stop.
-pub struct Poller {
+pub struct ChangeWatch {
     /// The signals that it listens to, each with the flag that its handler raises.
     stops: Vec<(i32, Arc<AtomicBool>)>,
     /// Another thread raises this to end a wait early.
@@ -336,7 +336,7 @@ pub struct Poller {
     polled_at: Instant,
 }
 
-impl Poller {
+impl ChangeWatch {
     /// Notes SIGINT and SIGTERM from now on. A second signal ends the program at once.
     pub fn start() -> Result<Self> {
         let caught = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).map(catch);

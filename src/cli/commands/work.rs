@@ -8,13 +8,13 @@ use std::thread;
 
 use anyhow::{Result, bail};
 
+use crate::call_target::to_type;
 use crate::cli::args::{Global, LogFormat, WorkArgs};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::inside;
 use crate::cli::locate;
 use crate::clock;
 use crate::model::Event;
-use crate::place::runner;
 use crate::report::{HumanLog, JsonLog, LogWriter, Reporter, SystemdNotifier, TerminalLog, is_journal};
 use crate::store::{QueueRow, Store};
 use crate::text::{counted, local_time, relative_time};
@@ -61,7 +61,7 @@ pub fn run(global: &Global, args: &WorkArgs) -> Result<ExitStatus> {
         if !global.quiet {
             terminal::warn(&format!(
                 "a worker of this database is alive already; {} shows it",
-                runner("inspect", "workers")
+                to_type("inspect", "workers")
             ));
         }
         return Ok(ExitStatus::SUCCESS);
@@ -74,8 +74,8 @@ pub fn run(global: &Global, args: &WorkArgs) -> Result<ExitStatus> {
         let jobs = counted(summary.unreadable, "job");
         let hint = format!(
             "{} names what is damaged, and {} puts a backup in the database's place",
-            runner("doctor", ""),
-            runner("restore", "FILE")
+            to_type("doctor", ""),
+            to_type("restore", "FILE")
         );
         bail!(CliError::new(ExitStatus::IO, format!("left {jobs} alone that cannot be read")).hint(hint));
     }
@@ -125,8 +125,8 @@ fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, 
         }
         let wait = if left == 1 { "waits" } else { "wait" };
         let (why, resume) = match pause {
-            Some(_) => ("which is paused", format!("{} opens it", runner("resume", &name))),
-            None => ("as everything is paused", format!("{} ends that", runner("resume", "--all"))),
+            Some(_) => ("which is paused", format!("{} opens it", to_type("resume", &name))),
+            None => ("as everything is paused", format!("{} ends that", to_type("resume", "--all"))),
         };
         let text = format!("{} still {wait} in queue {name}, {why}; {resume}", counted(left, "job"));
         reporter.report(clock::now(), &Event::Notice(text));

@@ -151,7 +151,7 @@ impl Gathered {
         if outcome.is_failure() {
             self.add_failure(finished_at, attempt.error_code.clone());
         }
-        if outcome.is_run() {
+        if outcome.has_run_time() {
             self.runs.extend(attempt.duration);
         }
         self.usages.extend(attempt.usage);

@@ -11,7 +11,7 @@ use super::filter::Filter;
 use super::interrupted;
 use super::leftover::{self, Leftovers};
 use super::overview::QueueRow;
-use super::problem::{FileChange, Found, HolderState, LongestRunning, OverdueReason, Problem};
+use super::problem::{AttentionEntry, FileChange, HolderState, LongestRunning, OverdueReason, Problem};
 use super::stuck_groups;
 use crate::model::{Attention, JobState, Pause};
 use crate::store::file::error::{NoRoom, Result};
@@ -22,7 +22,7 @@ use crate::store::file::schema::version_of;
 use crate::store::file::store_file::StoreFile;
 use crate::store::file::version::Version;
 use crate::store::write::claim::priorities_of;
-use crate::store::write::limits::{self, BlockReason};
+use crate::store::write::limits::{self, QueueHold};
 use crate::store::write::same_work::is_same_file;
 use crate::store::write::schedules::StoredSchedule;
 use crate::store::write::workers::{Liveness, NoWorker, WorkerStatus, no_worker};
@@ -69,8 +69,13 @@ pub struct ChangedFile {
 
 impl Store {
     /// Finds what needs attention at `now`. The filter narrows the list by name, label and queue, not by time.
-    pub fn attention(&self, seen: Surroundings<'_>, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
-        let mut list: Vec<Found> = disk_full(self.file()).into_iter().collect();
+    pub fn attention(
+        &self,
+        seen: Surroundings<'_>,
+        filter: &Filter,
+        now: Timestamp,
+    ) -> Result<Vec<AttentionEntry>> {
+        let mut list: Vec<AttentionEntry> = disk_full(self.file()).into_iter().collect();
         self.read(|tx| {
             list.extend(entries::attention(tx, filter, now)?);
             list.extend(stuck_groups::attention(tx, filter)?);
@@ -98,7 +103,7 @@ impl Store {
 }
 
 /// An alarm if the file system of the database takes no more data of the file's owner.
-fn disk_full(file: &StoreFile) -> Option<Found> {
+fn disk_full(file: &StoreFile) -> Option<AttentionEntry> {
     let is_read_only = is_on_read_only_file_system(file.path());
     let why = if is_read_only { Some(NoRoom::ReadOnly) } else { lack_of_room(file) };
     why.map(|why| Problem::DiskFull { path: file.path().to_owned(), why }.alarm())
@@ -114,7 +119,7 @@ enum WaitsFor {
 }
 
 /// An entry about these jobs.
-fn about(found: Found, jobs: &[(Timestamp, i64)]) -> Found {
+fn about(found: AttentionEntry, jobs: &[(Timestamp, i64)]) -> AttentionEntry {
     found.about(jobs.iter().map(|(_, id)| *id).collect())
 }
 
@@ -139,18 +144,18 @@ impl AttentionQuery<'_> {
     }
 
     /// A problem that is an alarm once work has been due for a while.
-    fn alarm_if_late(&self, due: Timestamp, problem: Problem) -> Found {
+    fn alarm_if_late(&self, due: Timestamp, problem: Problem) -> AttentionEntry {
         if self.now.since(due) > NO_WORKER { problem.alarm() } else { problem.note() }
     }
 
     /// A pause that holds something back since `held`.
-    fn alarm_if_forgotten(&self, pause: Pause, held: Timestamp, problem: Problem) -> Found {
+    fn alarm_if_forgotten(&self, pause: Pause, held: Timestamp, problem: Problem) -> AttentionEntry {
         let is_forgotten = pause.ends_at().is_none() && self.now.since(held) > FORGOTTEN;
         if is_forgotten { problem.alarm() } else { problem.note() }
     }
 
     /// An entry if everything is paused.
-    fn all_paused(&self, schedules: &[&StoredSchedule]) -> Result<Option<Found>> {
+    fn all_paused(&self, schedules: &[&StoredSchedule]) -> Result<Option<AttentionEntry>> {
         let Some(pause) = limits::pause_of_all(self.tx, self.now)? else { return Ok(None) };
         let mut jobs = Vec::new();
         for queue in self.seen.queues.iter().filter(|queue| queue.pause.is_none() && queue.counts.ready > 0) {
@@ -169,7 +174,7 @@ impl AttentionQuery<'_> {
     }
 
     /// The entries about what keeps the due jobs of a queue from starting.
-    fn queue(&self, queue: &QueueRow) -> Result<Vec<Found>> {
+    fn queue(&self, queue: &QueueRow) -> Result<Vec<AttentionEntry>> {
         if queue.counts.ready == 0 {
             return Ok(Vec::new());
         }
@@ -202,7 +207,7 @@ impl AttentionQuery<'_> {
     }
 
     /// An entry if something keeps the due jobs of a queue from starting that wait for a worker, of which there are so many.
-    fn waits_for_workers(&self, queue: &QueueRow, due: u64) -> Result<Option<Found>> {
+    fn waits_for_workers(&self, queue: &QueueRow, due: u64) -> Result<Option<AttentionEntry>> {
         let jobs = self.due(&queue.name, WaitsFor::Workers, None)?;
         let Some((oldest, _)) = jobs.first().copied() else { return Ok(None) };
         if let Some(why) = no_worker(Some(&queue.name), self.seen.workers) {
@@ -223,7 +228,7 @@ impl AttentionQuery<'_> {
         due: u64,
         jobs: &[(Timestamp, i64)],
         takers: &[&WorkerStatus],
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<AttentionEntry>> {
         let late = jobs.first().filter(|(oldest, _)| self.now.since(*oldest) > OVERDUE);
         let Some((oldest, _)) = late.copied() else { return Ok(None) };
         if self.has_started_lately(&queue.name)? {
@@ -236,7 +241,7 @@ impl AttentionQuery<'_> {
 
     /// Each `run` that lives, and so keeps the jobs that it was called for.
     fn living_runs(&self) -> impl Iterator<Item = &WorkerStatus> {
-        self.seen.workers.iter().filter(|worker| worker.is_alive() && worker.row.is_run())
+        self.seen.workers.iter().filter(|worker| worker.is_alive() && worker.row.is_foreground())
     }
 
     /// The oldest due jobs of a queue that wait for this, oldest first; with a version, only those that need a newer one.
@@ -277,7 +282,7 @@ impl AttentionQuery<'_> {
     }
 
     /// An entry if due jobs of the queue need a newer program than its workers are.
-    fn needs_newer_worker(&self, queue: &str) -> Result<Option<Found>> {
+    fn needs_newer_worker(&self, queue: &str) -> Result<Option<AttentionEntry>> {
         let takers = self.seen.workers.iter().filter(|worker| worker.takes_from(queue));
         let Some(newest) = takers.max_by_key(|worker| worker.row.version) else { return Ok(None) };
         if newest.row.version >= version_of(self.tx)? {
@@ -321,10 +326,10 @@ impl AttentionQuery<'_> {
             })
         };
         Ok(match settings.block_reason(queue.counts.running, self.now) {
-            Some(BlockReason::Full(max_running)) => {
+            Some(QueueHold::Full(max_running)) => {
                 OverdueReason::Limit { max_running, longest: longest("queue = ?1", &queue.name)? }
             }
-            Some(BlockReason::Paced(rate, next)) => OverdueReason::Rate(rate, next),
+            Some(QueueHold::Paced(rate, next)) => OverdueReason::Rate(rate, next),
             _ if busy >= slots => {
                 let ids: Vec<i64> = takers.iter().map(|worker| worker.row.id).collect();
                 let ids = serde_json::json!(ids).to_string();
@@ -337,7 +342,7 @@ impl AttentionQuery<'_> {
 
     /// Running jobs whose worker does not look after them: an entry for each suspended worker, and one for all that died, as far as no
     /// other one recovers their jobs. A worker leaves those alone that need a newer program.
-    fn orphaned_jobs(&self) -> Result<Vec<Found>> {
+    fn orphaned_jobs(&self) -> Result<Vec<AttentionEntry>> {
         let mut list = Vec::new();
         let holders = || self.seen.workers.iter().filter(|worker| worker.row.running > 0);
         for worker in holders().filter(|worker| worker.liveness == Liveness::Suspended) {
@@ -371,7 +376,7 @@ impl AttentionQuery<'_> {
         workers: &[&WorkerStatus],
         needs_over: Version,
         problem: impl FnOnce(Timestamp) -> Problem,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<AttentionEntry>> {
         let mut held: Vec<(i64, Timestamp)> = Vec::new();
         for worker in workers {
             let mut wanted = self.filter.narrowed(self.now);
@@ -393,7 +398,7 @@ impl AttentionQuery<'_> {
     }
 
     /// An entry if no worker fires the schedules whose time has passed. Any worker fires any schedule.
-    fn unfired(&self, schedules: &[&StoredSchedule]) -> Option<Found> {
+    fn unfired(&self, schedules: &[&StoredSchedule]) -> Option<AttentionEntry> {
         let newest = self.seen.workers.iter().filter(|worker| worker.takes_jobs());
         let newest = newest.map(|worker| worker.row.version).max();
         let is_fired = |row: &StoredSchedule| newest.is_some_and(|newest| newest >= row.needs_version);
@@ -411,7 +416,7 @@ impl AttentionQuery<'_> {
         )
     }
 
-    fn schedule(&self, row: &StoredSchedule) -> Result<Vec<Found>> {
+    fn schedule(&self, row: &StoredSchedule) -> Result<Vec<AttentionEntry>> {
         let (schedule, file) = (row.name().to_owned(), row.file.clone());
         let mut list = Vec::new();
         if let Some(pause) = row.pause {
@@ -433,7 +438,7 @@ impl AttentionQuery<'_> {
     }
 
     /// An entry if a job that is not running holds the key of the schedule's job, time after time.
-    fn skipping(&self, row: &StoredSchedule) -> Result<Option<Found>> {
+    fn skipping(&self, row: &StoredSchedule) -> Result<Option<AttentionEntry>> {
         let Some(key) = row.chain.root.definition.unique_key.as_ref().filter(|_| row.skipped_in_row >= SKIPS)
         else {
             return Ok(None);
@@ -456,7 +461,7 @@ impl AttentionQuery<'_> {
     }
 
     /// An entry if the last success of the schedule's job is older than it should be.
-    fn stale(&self, row: &StoredSchedule) -> Result<Option<Found>> {
+    fn stale(&self, row: &StoredSchedule) -> Result<Option<AttentionEntry>> {
         // One in the future is no success: the clock was ahead.
         let since = row.last_success_at.filter(|at| *at <= self.now).unwrap_or(row.applied_at);
         let Some(within) = row.text.fresh_within.filter(|within| self.now.since(since) > *within) else {
@@ -482,7 +487,7 @@ impl AttentionQuery<'_> {
     }
 
     /// A note if the file differs from what was applied from it.
-    fn file(&self, file: &ChangedFile, schedules: &[&StoredSchedule]) -> Option<Found> {
+    fn file(&self, file: &ChangedFile, schedules: &[&StoredSchedule]) -> Option<AttentionEntry> {
         let no_name = self.filter.name.is_none() && self.filter.wants_label(None);
         let is_wanted = |name: &&String| {
             no_name && self.filter.queue.is_none() || schedules.iter().any(|row| row.name() == *name)

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use rusqlite::{Connection, params, params_from_iter};
 
 use super::filter::Filter;
-use super::problem::{Count, Found, Problem};
+use super::problem::{AttentionEntry, Count, Problem};
 use crate::model::{Attention, Outcome};
 use crate::store::file::error::Result;
 use crate::store::file::row::{each, find, maybe};
@@ -29,7 +29,7 @@ struct Interrupted {
 }
 
 /// The entries about these jobs, by name.
-pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
+pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<AttentionEntry>> {
     let mut names: BTreeMap<String, Vec<Interrupted>> = BTreeMap::new();
     for id in candidates(tx)? {
         let mut wanted = filter.narrowed(now);
@@ -81,7 +81,7 @@ fn interruptions(tx: &Connection, id: i64) -> Result<Option<Interrupted>> {
     Ok(last.filter(|_| times >= INTERRUPTIONS).map(|last| Interrupted { id, times, last }))
 }
 
-fn found(name: String, jobs: &[Interrupted], now: Timestamp) -> Found {
+fn found(name: String, jobs: &[Interrupted], now: Timestamp) -> AttentionEntry {
     let last = jobs.iter().map(|job| job.last).max().unwrap_or(now);
     let most = jobs.iter().map(|job| job.times).max().unwrap_or_default();
     let times = Count { counted: most.min(MAX_COUNTED) as u64, is_more: most > MAX_COUNTED };

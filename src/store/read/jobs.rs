@@ -18,7 +18,7 @@ use crate::store::file::version::Version;
 use crate::store::write::definition;
 use crate::store::write::insert::Firing;
 use crate::store::write::kept_by_run;
-use crate::store::write::limits::{BlockReason, Settings};
+use crate::store::write::limits::{QueueHold, Settings};
 use crate::store::write::stuck::{self, UnmetDependency};
 use crate::text::Timestamp;
 
@@ -70,7 +70,7 @@ pub struct JobRow {
     /// The message of the last attempt.
     pub last_message: Option<String>,
     /// The reason why the queue starts nothing; none unless the job is pending.
-    pub block_reason: Option<BlockReason>,
+    pub block_reason: Option<QueueHold>,
     /// The time of the schedule that enqueued the job.
     pub scheduled: Option<Firing>,
     /// The dependencies that must succeed.
@@ -283,7 +283,7 @@ impl JobRow {
                 resolution,
                 replaced_by,
                 block_reason: pause_of_all
-                    .map(BlockReason::AllPaused)
+                    .map(QueueHold::AllPaused)
                     .or(Settings::read(row)?.block_reason(row.get("running")?, now)),
                 scheduled: Firing::read(row)?,
                 after: json(row, "after")?,

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, params_from_iter};
 
 use super::filter::Filter;
-use super::problem::{Found, LeftProcess, Problem};
+use super::problem::{AttentionEntry, LeftProcess, Problem};
 use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::row::{all, value};
@@ -31,7 +31,7 @@ pub fn attention(
     workers: &[WorkerStatus],
     filter: &Filter,
     now: Timestamp,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<AttentionEntry>> {
     let mut list = Vec::new();
     for left in leftovers {
         let worker = workers.iter().find(|worker| worker.row.id == left.worker);

@@ -17,7 +17,7 @@ use crate::text::{Millis, Timestamp};
 pub struct NameTotals {
     /// Ended attempts, in the order of [`Outcome::ALL`].
     attempts: [u64; Outcome::ALL.len()],
-    /// How long the attempts ran that [`Outcome::is_run`] is about.
+    /// How long the attempts ran that [`Outcome::has_run_time`] is about.
     pub run_time: Millis,
     /// User and system time of the attempts' processes.
     pub cpu: Millis,
@@ -40,14 +40,14 @@ impl NameTotals {
 
     /// The number of attempts whose time is in `run_time`.
     pub fn runs(&self) -> u64 {
-        self.by_outcome().filter(|(outcome, _)| outcome.is_run()).map(|(_, attempts)| attempts).sum()
+        self.by_outcome().filter(|(outcome, _)| outcome.has_run_time()).map(|(_, attempts)| attempts).sum()
     }
 
     fn add(&mut self, outcome: Outcome, attempts: u64, duration: Millis, cpu: Millis) {
         for (known, sum) in Outcome::ALL.iter().zip(&mut self.attempts) {
             *sum += if *known == outcome { attempts } else { 0 };
         }
-        if outcome.is_run() {
+        if outcome.has_run_time() {
             self.run_time = Millis(self.run_time.0 + duration.0);
         }
         self.cpu = Millis(self.cpu.0 + cpu.0);

@@ -191,7 +191,7 @@ impl Store {
         let read = |row: &Row<'_>| Ok((row.get("outcome")?, row.get("duration_ms")?));
         let attempts: Vec<(Outcome, Millis)> =
             self.autocommit(|tx| all(tx, &sql, params![name, MAX_JOBS, job_file], read))?;
-        let runs = attempts.into_iter().filter(|(outcome, _)| outcome.is_run()).map(|(_, took)| took);
+        let runs = attempts.into_iter().filter(|(outcome, _)| outcome.has_run_time()).map(|(_, took)| took);
         Ok(Percentiles::of(runs.collect()).percentile(50))
     }
 }

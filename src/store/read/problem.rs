@@ -9,7 +9,7 @@ use crate::text::{Millis, Timestamp};
 
 /// A problem, and the jobs that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct AttentionEntry {
     pub problem: Problem,
     pub alarm: bool,
     /// At most [`crate::model::Attention::MAX_JOBS`].
@@ -329,16 +329,16 @@ impl Problem {
     }
 
     /// An alarm about no job, or about jobs that are named later.
-    pub(in crate::store) const fn alarm(self) -> Found {
-        Found { problem: self, alarm: true, jobs: Vec::new() }
+    pub(in crate::store) const fn alarm(self) -> AttentionEntry {
+        AttentionEntry { problem: self, alarm: true, jobs: Vec::new() }
     }
 
-    pub(in crate::store) const fn note(self) -> Found {
-        Found { problem: self, alarm: false, jobs: Vec::new() }
+    pub(in crate::store) const fn note(self) -> AttentionEntry {
+        AttentionEntry { problem: self, alarm: false, jobs: Vec::new() }
     }
 }
 
-impl Found {
+impl AttentionEntry {
     pub(in crate::store) fn about(self, jobs: Vec<i64>) -> Self {
         Self { jobs, ..self }
     }

@@ -9,7 +9,7 @@ use rusqlite::{Row, params, params_from_iter};
 use super::deaths::dead_job::{DIED_AT, EXPIRED_AT};
 use super::deaths::obstacle::retry_obstacle;
 use super::filter::Filter;
-use super::problem::{Count, Found, Problem, RootEnd, Stuck};
+use super::problem::{AttentionEntry, Count, Problem, RootEnd, Stuck};
 use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
@@ -136,7 +136,7 @@ pub fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> 
 
 /// The entries about jobs that only a person can get going, by the name and job file of the jobs at the root of
 /// their wait.
-pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Found>> {
+pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<AttentionEntry>> {
     let mut groups: Vec<Vec<Root>> = Vec::new();
     let mut index: HashMap<(Option<String>, Option<i64>, bool), usize> = HashMap::new();
     let (mut seen, mut others) = (0, Vec::new());
@@ -163,7 +163,8 @@ pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Found>> {
         // Until one of them is an alarm, the next one may be.
         Ok(others.len() <= MAX_ROOTS || !is_other_alarm)
     })?;
-    let mut list: Vec<Found> = groups.into_iter().map(|roots| found(tx, &roots)).collect::<Result<_>>()?;
+    let mut list: Vec<AttentionEntry> =
+        groups.into_iter().map(|roots| found(tx, &roots)).collect::<Result<_>>()?;
     if !others.is_empty() {
         let counted = others.len().min(MAX_ROOTS) as u64;
         let problem = Problem::OtherStuck(Count { counted, is_more: others.len() > MAX_ROOTS });
@@ -174,7 +175,7 @@ pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Found>> {
 }
 
 /// The entry about the jobs behind these roots of one name and job file.
-fn found(tx: &Tx, roots: &[Root]) -> Result<Found> {
+fn found(tx: &Tx, roots: &[Root]) -> Result<AttentionEntry> {
     let name = roots.first().and_then(|root| root.name.clone());
     let succeeded_since = roots.first().and_then(|root| root.succeeded_since);
     let all_ids: Vec<i64> = roots.iter().map(|root| root.id).collect();

@@ -10,7 +10,7 @@ use rusqlite::params;
 
 use super::fixture::{Scene, definition, new_job};
 use crate::model::AttentionKind;
-use crate::store::problem::{Dead, Found, Problem};
+use crate::store::problem::{AttentionEntry, Dead, Problem};
 use crate::store::{Filter, Surroundings};
 use crate::text::Timestamp;
 
@@ -191,10 +191,10 @@ impl Database {
 
 impl Database {
     /// Each entry about stuck jobs is one of a name, with all that its jobs keep, and an alarm stays one.
-    fn has_stuck_entries(&self, list: &[Found], roots: &BTreeSet<i64>, what: &str) {
+    fn has_stuck_entries(&self, list: &[AttentionEntry], roots: &BTreeSet<i64>, what: &str) {
         let (mut seen, mut named, mut is_any_alarm) = (BTreeSet::new(), BTreeSet::new(), false);
         let mut are_others_left = false;
-        for Found { problem, alarm, jobs } in list {
+        for AttentionEntry { problem, alarm, jobs } in list {
             match problem {
                 Problem::Stuck(stuck) => {
                     let newest = &stuck.newest_roots;
@@ -238,9 +238,11 @@ struct Entries {
 }
 
 impl Entries {
-    fn of(kind: AttentionKind, list: &[Found]) -> Self {
+    fn of(kind: AttentionKind, list: &[AttentionEntry]) -> Self {
         let (mut jobs, mut is_more, mut named) = (0, false, BTreeSet::new());
-        for Found { problem, jobs: ids, .. } in list.iter().filter(|found| found.problem.kind() == kind) {
+        for AttentionEntry { problem, jobs: ids, .. } in
+            list.iter().filter(|found| found.problem.kind() == kind)
+        {
             let count = match problem {
                 Problem::Dead(dead) => dead.letters.count,
                 Problem::Recovered(letters) => letters.count,
@@ -295,7 +297,7 @@ fn no_cap_hides_a_job_that_needs_attention() {
             let good = Entries::of(AttentionKind::Recovered, &list);
             assert!(good.named.is_subset(&database.dead(filter, true)), "{what}");
             let (mut named, mut all_named) = (BTreeSet::new(), BTreeSet::new());
-            for Found { problem, jobs, .. } in &list {
+            for AttentionEntry { problem, jobs, .. } in &list {
                 let (Problem::Dead(Dead { letters, .. }) | Problem::Recovered(letters)) = problem else {
                     continue;
                 };
@@ -311,7 +313,7 @@ fn no_cap_hides_a_job_that_needs_attention() {
                 let job = &database.0[&id];
                 assert!(dead.contains(&id) && job.name == name && code(job) == error_code, "{id}: {what}");
             }
-            for Found { problem, alarm, .. } in &list {
+            for AttentionEntry { problem, alarm, .. } in &list {
                 let (is_note, is_besides) = match problem {
                     Problem::Recovered(_) => (true, false),
                     Problem::OtherRecovered { .. } => (true, true),

@@ -138,9 +138,9 @@ pub fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
             Ok(Ok(Done::Changed))
         }
         (Act::Change(change), Pending) => self::change(tx, id, change),
-        (Act::ReplacePending { jobs }, Pending) => change_definition(tx, id, jobs.get(&id)),
+        (Act::ReplacePending { jobs }, Pending) => replace_pending(tx, id, jobs.get(&id)),
         (Act::Retry { force }, Dead | Cancelled) => retry(tx, id, force),
-        (Act::ReplaceEnded { jobs, force }, Dead | Cancelled) => redefine(tx, id, jobs.get(&id), force),
+        (Act::ReplaceEnded { jobs, force }, Dead | Cancelled) => replace_ended(tx, id, jobs.get(&id), force),
         (_, other) => Ok(Err(Refusal::State(other))),
     }
 }
@@ -206,7 +206,7 @@ fn change(tx: &Tx, id: i64, change: &JobChange) -> ActOutcome {
 
 /// Puts a new job in the place of this one, which is pending. No edge that any end meets is met by that, because the new job
 /// is still to end.
-fn change_definition(tx: &Tx, id: i64, new: Option<&NewJob>) -> ActOutcome {
+fn replace_pending(tx: &Tx, id: i64, new: Option<&NewJob>) -> ActOutcome {
     let (definition, ..) = stored(tx, id)?;
     if definition.ad_hoc {
         return Ok(Err(Refusal::AdHoc));
@@ -250,7 +250,7 @@ fn in_place_of(tx: &Tx, id: i64, new: &NewJob, run_at: Timestamp) -> Result<NewJ
     })
 }
 
-fn redefine(tx: &Tx, id: i64, new: Option<&NewJob>, force: bool) -> ActOutcome {
+fn replace_ended(tx: &Tx, id: i64, new: Option<&NewJob>, force: bool) -> ActOutcome {
     let (definition, _, replaced_by) = stored(tx, id)?;
     if let Some(by) = replaced_by {
         return Ok(Err(Refusal::Replaced(by)));

@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use super::claim::{claimable, due_times, earlier, none_of, open_priorities};
 use super::inside::{Inside, inside};
 use super::kept_by_run::is_place_freed;
-use super::limits::{BlockReason, IS_PAUSED, QueueCapacity, next_pause_end};
+use super::limits::{IS_PAUSED, QueueCapacity, QueueHold, next_pause_end};
 use super::schedules;
 use super::stuck::{HAS_ENDED, and_behind, edge_blocks};
 use crate::store::file::error::{Result, StoreError};
@@ -101,7 +101,7 @@ pub enum PendingWork {
     /// No job is due.
     Later,
     /// A job is due, but a limit of its queue holds it back.
-    HeldBack,
+    AtLimit,
     /// A job is due and may start.
     Startable,
 }
@@ -151,12 +151,12 @@ pub fn backlog(
         }
         let queue = &priority.0;
         let block_reason = capacity.block_reason(queue);
-        let pending = if block_reason.is_some() { PendingWork::HeldBack } else { PendingWork::Startable };
+        let pending = if block_reason.is_some() { PendingWork::AtLimit } else { PendingWork::Startable };
         backlog.pending = backlog.pending.max(pending);
-        if let Some(BlockReason::Paced(_, next)) = block_reason {
+        if let Some(QueueHold::Paced(_, next)) = block_reason {
             backlog.next_due = earlier(backlog.next_due, Some(next));
         }
-        let has_place = !matches!(block_reason, Some(BlockReason::Full(_)));
+        let has_place = !matches!(block_reason, Some(QueueHold::Full(_)));
         backlog.place_freed |= has_place && full.contains(queue);
     }
     Ok(backlog)

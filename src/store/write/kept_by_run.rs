@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::limits::{BlockReason, QueueCapacity};
+use super::limits::{QueueCapacity, QueueHold};
 use crate::store::file::error::Result;
 use crate::store::file::row::{maybe, one, value};
 use crate::store::file::version::Version;
@@ -42,5 +42,5 @@ pub fn is_place_freed(tx: &Connection, capacity: &QueueCapacity, full: &[String]
 }
 
 pub fn is_full(capacity: &QueueCapacity, queue: &str) -> bool {
-    matches!(capacity.block_reason(queue), Some(BlockReason::Full(_)))
+    matches!(capacity.block_reason(queue), Some(QueueHold::Full(_)))
 }

@@ -15,7 +15,7 @@ use crate::text::Timestamp;
 
 /// The reason why a queue starts none of its due jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockReason {
+pub enum QueueHold {
     /// Everything is paused.
     AllPaused(Pause),
     Paused(Pause),
@@ -49,17 +49,17 @@ impl Settings {
     }
 
     /// The reason why the queue starts nothing, if it runs this number of attempts.
-    pub fn block_reason(&self, running: u64, now: Timestamp) -> Option<BlockReason> {
+    pub fn block_reason(&self, running: u64, now: Timestamp) -> Option<QueueHold> {
         let Limits { max_running, rate } = self.limits;
         if let Some(pause) = self.pause.filter(|pause| !pause.is_over(now)) {
-            return Some(BlockReason::Paused(pause));
+            return Some(QueueHold::Paused(pause));
         }
         if let Some(most) = max_running.filter(|most| running >= u64::from(*most)) {
-            return Some(BlockReason::Full(most));
+            return Some(QueueHold::Full(most));
         }
         let (rate, last) = rate.zip(self.last_start_at)?;
         let next = last.plus(rate.spacing());
-        (next > now).then_some(BlockReason::Paced(rate, next))
+        (next > now).then_some(QueueHold::Paced(rate, next))
     }
 }
 
@@ -162,18 +162,18 @@ impl QueueCapacity {
         self.running.get(queue).copied().unwrap_or_default()
     }
 
-    pub fn block_reason(&self, queue: &str) -> Option<BlockReason> {
+    pub fn block_reason(&self, queue: &str) -> Option<QueueHold> {
         let of_queue = || self.settings.get(queue)?.block_reason(self.running(queue), self.now);
-        self.pause_of_all.map(BlockReason::AllPaused).or_else(of_queue)
+        self.pause_of_all.map(QueueHold::AllPaused).or_else(of_queue)
     }
 
     pub fn is_paused(&self, queue: &str) -> bool {
-        matches!(self.block_reason(queue), Some(BlockReason::AllPaused(_) | BlockReason::Paused(_)))
+        matches!(self.block_reason(queue), Some(QueueHold::AllPaused(_) | QueueHold::Paused(_)))
     }
 
     /// The queues in which no further attempt may run.
     pub fn full(&self) -> Vec<String> {
-        let is_full = |queue: &&String| matches!(self.block_reason(queue), Some(BlockReason::Full(_)));
+        let is_full = |queue: &&String| matches!(self.block_reason(queue), Some(QueueHold::Full(_)));
         self.settings.keys().filter(is_full).cloned().collect()
     }
 }

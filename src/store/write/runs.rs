@@ -14,7 +14,7 @@ use super::enqueue::{EarlierJob, Enqueued, earlier as earlier_jobs, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{NewJob, OnConflict};
 use super::kept_by_run::{IS_KEPT, is_full, keeper};
-use super::limits::{BlockReason, QueueCapacity, next_pause_end};
+use super::limits::{QueueCapacity, QueueHold, next_pause_end};
 use super::stuck;
 use crate::model::{JobDefinition, JobState};
 use crate::store::file::error::{Result, StoreError};
@@ -367,13 +367,11 @@ pub fn backlog(
                 PendingWork::Later
             }
             None => PendingWork::Startable,
-            Some(BlockReason::Paced(_, next)) => {
+            Some(QueueHold::Paced(_, next)) => {
                 backlog.next_due = earlier(backlog.next_due, Some(next));
-                PendingWork::HeldBack
+                PendingWork::AtLimit
             }
-            Some(BlockReason::AllPaused(_) | BlockReason::Paused(_) | BlockReason::Full(_)) => {
-                PendingWork::HeldBack
-            }
+            Some(QueueHold::AllPaused(_) | QueueHold::Paused(_) | QueueHold::Full(_)) => PendingWork::AtLimit,
         };
         backlog.pending = backlog.pending.max(pending);
         Ok(())

@@ -134,7 +134,7 @@ impl Store {
                 return Err(StoreError::contradiction("a pending job is due and cannot be claimed"));
             }
             if !expired_all {
-                backlog.pending = backlog.pending.max(PendingWork::HeldBack);
+                backlog.pending = backlog.pending.max(PendingWork::AtLimit);
                 // Another turn looks for more at once. Without it a worker would never learn that these were the last.
                 backlog.next_due = Some(tx.now);
             }

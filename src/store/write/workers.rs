@@ -72,7 +72,7 @@ pub struct WorkerStatus {
 
 impl Worker {
     /// Whether this is a `run`, which takes only the jobs that it was called for.
-    pub fn is_run(&self) -> bool {
+    pub fn is_foreground(&self) -> bool {
         self.queues.as_ref().is_some_and(Vec::is_empty)
     }
 }
@@ -90,12 +90,12 @@ impl WorkerStatus {
 
     /// Whether this is a worker that is alive, and no `run`: that takes only the jobs that it was called for.
     pub fn is_living_worker(&self) -> bool {
-        self.is_alive() && !self.row.is_run()
+        self.is_alive() && !self.row.is_foreground()
     }
 
     /// Whether the worker starts jobs now.
     pub fn takes_jobs(&self) -> bool {
-        self.liveness == Liveness::Alive && !self.row.is_stopping && !self.row.is_run()
+        self.liveness == Liveness::Alive && !self.row.is_stopping && !self.row.is_foreground()
     }
 
     /// Whether the worker starts jobs of this queue now.

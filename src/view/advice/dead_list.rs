@@ -1,8 +1,8 @@
 //! The words and commands for the list of dead letters, by error code.
 
 use super::folders::FilesOfNames;
+use crate::call_target::to_type;
 use crate::model::{Attention, DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
-use crate::place::runner;
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow, StuckBehind};
 use crate::text::{counted, option};
 
@@ -109,7 +109,7 @@ pub fn of_group(
     let mut lines = Vec::new();
     if newest.attempts > 0 {
         let wrote = group.rows.first().is_some_and(|row| row.has_output);
-        lines.push(("look", runner(if wrote { "logs" } else { "inspect" }, newest.id)));
+        lines.push(("look", to_type(if wrote { "logs" } else { "inspect" }, newest.id)));
     }
     if let Some(why) = why {
         lines.push(("why", why));
@@ -134,9 +134,9 @@ pub fn of_group(
         // `retry` takes these, too, until they are resolved, and does their work once more.
         let by_filter = selection.starts_with("--dead");
         let after = if by_filter && resolved > 0 { "   after that" } else { "" };
-        lines.push(("replay", runner("retry", format_args!("{selection}{force}")) + after));
+        lines.push(("replay", to_type("retry", format_args!("{selection}{force}")) + after));
         if *differs {
-            let redefine = runner("retry", format_args!("{selection}{force} --redefine"));
+            let redefine = to_type("retry", format_args!("{selection}{force} --redefine"));
             lines.push(("", redefine + "   with the definition of the job file, which differs"));
         }
     }
@@ -148,10 +148,10 @@ fn resolution(group: &DeadGroup, filter: &Filter) -> Option<String> {
     if group.recovered == group.recovered_ids.len() as u64 {
         let mut ids = group.recovered_ids.clone();
         ids.sort_unstable();
-        return Some(runner("resolve", joined(&ids)));
+        return Some(to_type("resolve", joined(&ids)));
     }
     let filters = filtered(filter)?;
-    Some(runner("resolve", format_args!("--dead --recovered --error-code {}{filters}", group.error_code)))
+    Some(to_type("resolve", format_args!("--dead --recovered --error-code {}{filters}", group.error_code)))
 }
 
 /// The arguments that select this group for `retry`: filters, or the ids if `retry` lacks a filter that was given here. Without

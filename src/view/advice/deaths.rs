@@ -25,17 +25,17 @@ impl Advice<'_> {
         let is_by_id = letters.has_several_files
             || letters.are_all_named && (latest.is_empty() || dead.has_recovered && !is_one_run);
         let which = if letters.are_all_named { ids(jobs) } else { by_filter.clone() };
-        let resolve = self.runner("resolve", &which);
-        let retry = self.runner("retry", &if is_by_id { which } else { format!("{by_filter}{latest}") });
+        let resolve = self.to_type("resolve", &which);
+        let retry = self.to_type("retry", &if is_by_id { which } else { format!("{by_filter}{latest}") });
         let if_dealt_with = |resolve: String| Way::new(resolve, "if that was dealt with");
         let mut fact = self.died(letters);
         if !dead.words.is_empty() {
             fact = format!("{fact}: {}", cut(&dead.words));
         }
-        let logs = || Way::new(self.runner("logs", newest), "shows more");
+        let logs = || Way::new(self.to_type("logs", newest), "shows more");
         let mut ways: Vec<Way> = dead.has_output.then(logs).into_iter().collect();
         if letters.has_several_files && !letters.are_all_named {
-            let list = self.runner("inspect", format_args!("dead --name {}", letters.name));
+            let list = self.to_type("inspect", format_args!("dead --name {}", letters.name));
             ways.push(Way::new(list, "lists them beside those of other job files"));
             return Words { fact, ways, command: None };
         }
@@ -45,14 +45,14 @@ impl Advice<'_> {
             && !is_one_run
             && matches!(obstacle, None | Some(RetryObstacle::HeldKey))
         {
-            let recovered = self.runner("resolve", format_args!("--dead --recovered {selection}"));
+            let recovered = self.to_type("resolve", format_args!("--dead --recovered {selection}"));
             ways.push(Way::new(recovered, "comes first, because later runs have done the work of some"));
             ways.push(Way::new(retry, "runs the others again after that"));
             return Words { fact, ways, command: None };
         }
         let (command, way) = match obstacle {
             None if is_one_run => {
-                let way = if_dealt_with(self.runner("resolve", &by_filter));
+                let way = if_dealt_with(self.to_type("resolve", &by_filter));
                 let sentence = format!("one run does for all; {}", way.sentence);
                 (retry, way.said(sentence))
             }
@@ -65,18 +65,18 @@ impl Advice<'_> {
                 let way = match jobs.len() > Attention::MAX_NAMED {
                     true if is_by_id => if_dealt_with(resolve).said(format!(
                         "{} in place of retry, if that was dealt with",
-                        self.runner("resolve", "")
+                        self.to_type("resolve", "")
                     )),
-                    true => if_dealt_with(self.runner("resolve", &by_filter)),
+                    true => if_dealt_with(self.to_type("resolve", &by_filter)),
                     false => if_dealt_with(resolve),
                 };
                 (retry, way)
             }
             Some(RetryObstacle::SharedKey) => {
-                (resolve, Way::new(self.runner("retry", newest), "runs the newest again"))
+                (resolve, Way::new(self.to_type("retry", newest), "runs the newest again"))
             }
             Some(RetryObstacle::NeedsForce) => {
-                let retry = self.runner("retry", format_args!("{newest} --force"));
+                let retry = self.to_type("retry", format_args!("{newest} --force"));
                 (resolve, Way::new(retry, "runs it again"))
             }
             Some(RetryObstacle::HeldKey) if letters.count == (Count { counted: 1, is_more: false }) => {
@@ -85,7 +85,7 @@ impl Advice<'_> {
             }
             // No command deals with those whose keys are held and with the others.
             Some(RetryObstacle::HeldKey) => {
-                let retry = self.runner("retry", format_args!("{by_filter}{latest}"));
+                let retry = self.to_type("retry", format_args!("{by_filter}{latest}"));
                 ways.push(Way::new(retry, "puts back all but those whose keys unfinished jobs hold"));
                 ways.push(if_dealt_with(resolve));
                 return Words { fact, ways, command: None };
@@ -107,7 +107,7 @@ impl Advice<'_> {
             false if letters.has_several_files => None,
             false => Some(format!("--dead --recovered {}", selection(letters))),
         };
-        (message, which.map(|which| self.runner("resolve", &which)))
+        (message, which.map(|which| self.to_type("resolve", &which)))
     }
 
     /// `22 jobs of fetch [eu, us, asia and 19 more] died, the last 02:13, EXIT_1`.
@@ -150,14 +150,14 @@ impl Advice<'_> {
         let who = self.root_jobs(stuck);
         // So many jobs are not cancelled by one command.
         let cancel =
-            (!count.is_more && count.counted <= jobs.len() as u64).then(|| self.runner("cancel", ids(jobs)));
-        let lists = || Way::new(self.runner("inspect", "jobs --state blocked"), "lists what waits");
+            (!count.is_more && count.counted <= jobs.len() as u64).then(|| self.to_type("cancel", ids(jobs)));
+        let lists = || Way::new(self.to_type("inspect", "jobs --state blocked"), "lists what waits");
         if name.is_none() {
             let were = if is_one { "was" } else { "were" };
             let ways = if cancel.is_none() { vec![lists()] } else { Vec::new() };
             return Words { fact: format!("{who} {were} removed and {held}"), ways, command: cancel };
         }
-        let all = (newest_roots.len() as u64 == *roots).then(|| self.runner("retry", ids(newest_roots)));
+        let all = (newest_roots.len() as u64 == *roots).then(|| self.to_type("retry", ids(newest_roots)));
         let forced = all.as_ref().map(|all| format!("{all} --force"));
         let goes_on = |retry: &String| Way::new(retry.clone(), "goes on");
         let (retry, other) = match obstacle {
@@ -166,7 +166,7 @@ impl Advice<'_> {
                 (forced.clone(), forced.as_ref().map(goes_on))
             }
             Some(RetryObstacle::SharedKey) => {
-                let newest = newest_roots.first().map(|id| self.runner("retry", id));
+                let newest = newest_roots.first().map(|id| self.to_type("retry", id));
                 (None, newest.map(|retry| Way::new(retry, "goes on with the newest")))
             }
             Some(RetryObstacle::NeedsForce) => (None, forced.as_ref().map(goes_on)),

@@ -12,10 +12,11 @@ pub use self::no_worker::{
     no_worker_and_ways, no_worker_text, nobody_and_ways, nobody_text, nothing_until_worker,
 };
 use self::words::{Advice, Words, ids, jobs_text};
+use crate::call_target::CallTarget;
 use crate::model::{Attention, AttentionSubject, Way};
-use crate::place::Place;
 use crate::store::problem::{
-    Count, Dead, DeadLetters, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem, Stuck,
+    AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OverdueReason,
+    Problem, Stuck,
 };
 use crate::store::{FileChange, NoRoom, NoWorker, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, local_time, safe_line};
@@ -25,9 +26,9 @@ const MAX_COMMAND: usize = 60;
 
 /// The list of what needs attention, alarms first.
 pub fn attention(
-    found: Vec<Found>,
+    found: Vec<AttentionEntry>,
     workers: &[WorkerStatus],
-    place: &Place,
+    place: &CallTarget,
     now: Timestamp,
 ) -> Vec<Attention> {
     let is_copy = workers.iter().any(WorkerStatus::is_of_original);
@@ -55,7 +56,7 @@ fn kill_command(processes: &[LeftProcess]) -> Option<String> {
 }
 
 impl Advice<'_> {
-    fn entry(&self, Found { problem, alarm, jobs }: Found) -> Attention {
+    fn entry(&self, AttentionEntry { problem, alarm, jobs }: AttentionEntry) -> Attention {
         let words = self.words(&problem, &jobs);
         let message = safe_line(&words.sentence());
         let is_below_name = true;
@@ -84,7 +85,7 @@ impl Advice<'_> {
             }
             Problem::Dead(dead) => return self.dead(dead, jobs),
             Problem::OtherDead { count, last } => {
-                ways.push(Way::new(self.runner("inspect", "dead"), "lists all"));
+                ways.push(Way::new(self.to_type("inspect", "dead"), "lists all"));
                 let message = match last {
                     Some(at) => {
                         format!("besides these, {} died, the last {}", jobs_text(*count), self.when(*at))
@@ -101,12 +102,12 @@ impl Advice<'_> {
                     self.when(*last)
                 );
                 // With a filter, that would resolve more than this entry is about.
-                (message, is_all.then(|| self.runner("resolve", "--dead --recovered")))
+                (message, is_all.then(|| self.to_type("resolve", "--dead --recovered")))
             }
             Problem::Stuck(stuck) => return self.stuck(stuck, jobs),
             Problem::OtherStuck(count) => {
                 let verb = if *count == (Count { counted: 1, is_more: false }) { "holds" } else { "hold" };
-                ways.push(Way::new(self.runner("inspect", "jobs --state blocked"), "lists those"));
+                ways.push(Way::new(self.to_type("inspect", "jobs --state blocked"), "lists those"));
                 let message = format!(
                     "besides these, {} that are dead, cancelled or removed {verb} back others",
                     jobs_text(*count)
@@ -149,7 +150,7 @@ impl Advice<'_> {
                     self.when(*last)
                 );
                 // One command does not cancel more.
-                (message, (*count == jobs.len()).then(|| self.runner("cancel", ids(jobs))))
+                (message, (*count == jobs.len()).then(|| self.to_type("cancel", ids(jobs))))
             }
             Problem::NoTimes { schedule, next_at, why } => {
                 let once_more = next_at.map(|at| format!(" after {}", self.when(at))).unwrap_or_default();
@@ -160,7 +161,7 @@ impl Advice<'_> {
             }
             Problem::NoNextTime { schedule, file } => {
                 let message = format!("{} has no next time, and fires no more", self.schedule(schedule));
-                (message, Some(self.place.with_file(file).runner("apply", "")))
+                (message, Some(self.place.with_file(file).to_type("apply", "")))
             }
             Problem::Skipping { schedule, in_row, holder, holder_name, state } => {
                 let state = match state {
@@ -168,13 +169,13 @@ impl Advice<'_> {
                     HolderState::NotDue => "not due yet",
                     HolderState::Ready => "ready, but has not started",
                 };
-                ways.push(Way::new(self.runner("inspect", holder), "says why"));
+                ways.push(Way::new(self.to_type("inspect", holder), "says why"));
                 let message = format!(
                     "{} was skipped {} in a row: its key is held by job {holder} {holder_name}, which is {state}",
                     self.schedule(schedule),
                     counted(*in_row, "time")
                 );
-                (message, Some(self.runner("cancel", holder)))
+                (message, Some(self.to_type("cancel", holder)))
             }
             Problem::Stale { name, file, last_success, applied_at, within, unfinished, is_declared } => {
                 let last = match last_success {
@@ -191,11 +192,11 @@ impl Advice<'_> {
                         (format!("{message}; it cannot be enqueued from {file} now"), None)
                     }
                     None => {
-                        let enqueue = self.place.with_file(file).runner("enqueue", name);
+                        let enqueue = self.place.with_file(file).to_type("enqueue", name);
                         (message, Some(enqueue))
                     }
                     Some(id) => {
-                        ways.push(Way::new(self.runner("inspect", id), "says more"));
+                        ways.push(Way::new(self.to_type("inspect", id), "says more"));
                         (format!("{message}; job {id} is unfinished"), None)
                     }
                 }
@@ -220,7 +221,7 @@ impl Advice<'_> {
                      the oldest waits since {}",
                     self.when(*oldest)
                 );
-                (message, Some(self.runner("work", "")))
+                (message, Some(self.to_type("work", "")))
             }
             Problem::Unattended { pid, jobs, oldest } => {
                 let message = format!(
@@ -249,7 +250,7 @@ impl Advice<'_> {
                 );
                 if *is_worker_old {
                     let why = "the worker is older than the program that applied it, and has to be restarted";
-                    (format!("{passed}: {why}"), Some(self.runner("work", "")))
+                    (format!("{passed}: {why}"), Some(self.to_type("work", "")))
                 } else {
                     let why = NoWorker::NoneRuns;
                     self.until_worker(why, format!("{passed}: {}", no_worker::reason(None, why)))
@@ -272,7 +273,7 @@ impl Advice<'_> {
                     counted(*due, "due job"),
                     self.when(*oldest)
                 );
-                (message, Some(self.runner("resume", queue)))
+                (message, Some(self.to_type("resume", queue)))
             }
             Problem::PausedSchedule { schedule, passed, until } => {
                 let message = format!(
@@ -281,7 +282,7 @@ impl Advice<'_> {
                     self.until(*until),
                     self.when(*passed)
                 );
-                (message, Some(self.runner("resume", format_args!("--schedule {schedule}"))))
+                (message, Some(self.to_type("resume", format_args!("--schedule {schedule}"))))
             }
             Problem::AllPaused { oldest, until } => {
                 let held = oldest
@@ -291,7 +292,7 @@ impl Advice<'_> {
                     self.until(*until),
                     held.unwrap_or_default()
                 );
-                (message, Some(self.runner("resume", "--all")))
+                (message, Some(self.to_type("resume", "--all")))
             }
             Problem::Changed { path, change, schedules, queues } => {
                 let names = [("schedule", schedules), ("queue", queues)].into_iter();
@@ -322,7 +323,7 @@ impl Advice<'_> {
         let mut longest = |running: &Option<LongestRunning>| match running {
             None => String::new(),
             Some(LongestRunning { id, name, since }) => {
-                ways.push(Way::new(self.runner("cancel", id), "ends it"));
+                ways.push(Way::new(self.to_type("cancel", id), "ends it"));
                 format!("; job {id} {name} has been running since {}", self.when(*since))
             }
         };
@@ -340,7 +341,7 @@ impl Advice<'_> {
                 format!("all {slots} slots of its workers are busy{}", longest(running))
             }
             OverdueReason::Unknown => {
-                ways.push(Way::new(self.runner("inspect", "workers"), "shows them"));
+                ways.push(Way::new(self.to_type("inspect", "workers"), "shows them"));
                 "its workers do not take it".to_owned()
             }
         }
@@ -354,8 +355,8 @@ impl Advice<'_> {
         ways: &mut Vec<Way>,
     ) -> (String, Option<String>) {
         let there = self.place.with_file(path);
-        let apply = || Some(there.runner("apply", ""));
-        let none = || Some(there.runner("apply", "--none"));
+        let apply = || Some(there.to_type("apply", ""));
+        let none = || Some(there.to_type("apply", "--none"));
         match change {
             FileChange::Edited => (format!("{path} has changed since it was applied: {what}"), apply()),
             FileChange::Zone(zone) => (
@@ -373,7 +374,7 @@ impl Advice<'_> {
                 apply(),
             ),
             FileChange::Gone => {
-                let command = self.place.with_file("PATH").runner("apply", "");
+                let command = self.place.with_file("PATH").to_type("apply", "");
                 let sentence = format!(
                     "if it was moved, {command} takes it over from its new place; if it was deleted on purpose, this ends it"
                 );
@@ -389,7 +390,7 @@ impl Advice<'_> {
                 none(),
             ),
             FileChange::Unusable => {
-                ways.push(Way::new(there.runner("check", ""), "shows why"));
+                ways.push(Way::new(there.to_type("check", ""), "shows why"));
                 (format!("{path} cannot be used now; what was applied from it goes on: {what}"), None)
             }
         }

@@ -1,12 +1,12 @@
 //! Why nobody starts jobs or fires schedules, and the command that changes it.
 
+use crate::call_target::CallTarget;
 use crate::model::Way;
-use crate::place::Place;
 use crate::store::{JobRow, Liveness, NoWorker, WorkerStatus, no_worker};
 
 /// Says why no worker starts the jobs of this queue, and what to do about it; none if one does. Without a queue it is about
 /// schedules, which any worker fires.
-pub fn no_worker_text(queue: Option<&str>, workers: &[WorkerStatus], place: &Place) -> Option<String> {
+pub fn no_worker_text(queue: Option<&str>, workers: &[WorkerStatus], place: &CallTarget) -> Option<String> {
     no_worker_and_ways(queue, workers, place).map(sentence)
 }
 
@@ -14,7 +14,7 @@ pub fn no_worker_text(queue: Option<&str>, workers: &[WorkerStatus], place: &Pla
 pub fn no_worker_and_ways(
     queue: Option<&str>,
     workers: &[WorkerStatus],
-    place: &Place,
+    place: &CallTarget,
 ) -> Option<(String, Vec<Way>)> {
     let why = no_worker(queue, workers)?;
     let ways = match why {
@@ -33,12 +33,16 @@ fn sentence((why, ways): (String, Vec<Way>)) -> String {
 }
 
 /// Says why nobody starts a pending job, and what to do about it; none if a worker does, or the `run` that it is for.
-pub fn nobody_text(job: &JobRow, workers: &[WorkerStatus], place: &Place) -> Option<String> {
+pub fn nobody_text(job: &JobRow, workers: &[WorkerStatus], place: &CallTarget) -> Option<String> {
     nobody_and_ways(job, workers, place).map(sentence)
 }
 
 /// The same in parts: why, and what people can do.
-pub fn nobody_and_ways(job: &JobRow, workers: &[WorkerStatus], place: &Place) -> Option<(String, Vec<Way>)> {
+pub fn nobody_and_ways(
+    job: &JobRow,
+    workers: &[WorkerStatus],
+    place: &CallTarget,
+) -> Option<(String, Vec<Way>)> {
     let run = workers.iter().find(|worker| Some(worker.row.id) == job.run_worker_id);
     match run.map(|run| (run.liveness, run.row.pid)) {
         Some((Liveness::Alive, _)) => None,
@@ -48,7 +52,7 @@ pub fn nobody_and_ways(job: &JobRow, workers: &[WorkerStatus], place: &Place) ->
         }
         Some((Liveness::Dead | Liveness::OfOriginal, pid)) => {
             let way = "goes on with it, and so does the next run of it";
-            let way = Way::new(place.runner("work", ""), way);
+            let way = Way::new(place.to_type("work", ""), way);
             Some((format!("the run that it is for (pid {pid}) died"), vec![way]))
         }
         None => no_worker_and_ways(Some(&job.definition.queue), workers, place)
@@ -57,15 +61,15 @@ pub fn nobody_and_ways(job: &JobRow, workers: &[WorkerStatus], place: &Place) ->
 }
 
 /// Says so where each worker that takes the queue of this job is older than the job.
-fn too_old(job: &JobRow, workers: &[WorkerStatus], place: &Place) -> Option<(String, Vec<Way>)> {
+fn too_old(job: &JobRow, workers: &[WorkerStatus], place: &CallTarget) -> Option<(String, Vec<Way>)> {
     let mut takers = workers.iter().filter(|worker| worker.takes_from(&job.definition.queue));
     let why = format!("the workers of queue {} are older than the job needs", job.definition.queue);
-    let way = Way::new(place.runner("work", ""), "of the program that enqueued it takes it");
+    let way = Way::new(place.to_type("work", ""), "of the program that enqueued it takes it");
     takers.all(|worker| worker.row.version < job.needs_version).then(|| (why, vec![way]))
 }
 
 /// Says that no worker runs, what does not happen therefore, and what starts one.
-pub fn nothing_until_worker(what: &str, workers: &[WorkerStatus], place: &Place) -> String {
+pub fn nothing_until_worker(what: &str, workers: &[WorkerStatus], place: &CallTarget) -> String {
     let why = format!("{}, so nothing {what}", reason(None, NoWorker::NoneRuns));
     sentence((why, start(workers, place)))
 }
@@ -74,14 +78,14 @@ pub fn nothing_until_worker(what: &str, workers: &[WorkerStatus], place: &Place)
 pub(super) const IN_COPY: &str = "in this copy it does again what the original does";
 
 /// The commands that start a worker where none runs: for now, and for good. A copy of a database gets none for good.
-fn start(workers: &[WorkerStatus], place: &Place) -> Vec<Way> {
+fn start(workers: &[WorkerStatus], place: &CallTarget) -> Vec<Way> {
     if workers.iter().any(WorkerStatus::is_of_original) {
-        return vec![Way::new(place.runner("work", ""), &format!("starts one, but {IN_COPY}"))];
+        return vec![Way::new(place.to_type("work", ""), &format!("starts one, but {IN_COPY}"))];
     }
     let for_good = command(NoWorker::NoneRuns, place);
     let sentence = format!("{for_good} one for good");
     let for_good = Way::new(for_good, "starts one for good").said(sentence);
-    vec![Way::new(place.runner("work", ""), "starts one"), for_good]
+    vec![Way::new(place.to_type("work", ""), "starts one"), for_good]
 }
 
 pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
@@ -102,11 +106,11 @@ pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
     }
 }
 
-pub(super) fn command(why: NoWorker, place: &Place) -> String {
+pub(super) fn command(why: NoWorker, place: &CallTarget) -> String {
     match why {
         NoWorker::Suspended(pid) | NoWorker::SuspendedRun(pid) => continue_command(pid),
         NoWorker::NoneRuns => place.service_install(),
-        NoWorker::Stopping => place.runner("work", ""),
+        NoWorker::Stopping => place.to_type("work", ""),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The words for each problem, one beside the other.
 
 use super::attention;
+use crate::call_target::CallTarget;
 use crate::model::Attention;
-use crate::place::Place;
 use crate::store::problem::{
-    Count, Dead, DeadLetters, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem,
-    RetryObstacle, RootEnd, SameWork, Stuck,
+    AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OverdueReason,
+    Problem, RetryObstacle, RootEnd, SameWork, Stuck,
 };
 use crate::store::{FileChange, NoRoom, NoWorker};
 use crate::text::{Millis, Timestamp, clock_time};
@@ -80,14 +80,15 @@ fn left(pid: i32, is_of_owner: bool, may_be_ended: bool) -> LeftProcess {
     LeftProcess { pid, job: 1, attempt: 2, command, user, is_of_owner, may_be_ended }
 }
 
-fn entry(found: Found, place: &Place) -> Attention {
+fn entry(found: AttentionEntry, place: &CallTarget) -> Attention {
     attention(vec![found], &[], place, NOW).remove(0)
 }
 
 /// The sentence and the command for each problem, with TIME for the time of day.
-fn table(problems: Vec<(Problem, Vec<i64>)>, place: &Place) -> String {
+fn table(problems: Vec<(Problem, Vec<i64>)>, place: &CallTarget) -> String {
     let lines = problems.into_iter().map(|(problem, jobs)| {
-        let Attention { kind, message, command, .. } = entry(Found { problem, alarm: true, jobs }, place);
+        let Attention { kind, message, command, .. } =
+            entry(AttentionEntry { problem, alarm: true, jobs }, place);
         let message = message.replace(&clock_time(NOW, NOW), "TIME");
         format!("{kind}: {message}\n    {}\n", command.as_deref().unwrap_or("-"))
     });
@@ -258,7 +259,7 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn each_problem_has_a_sentence_and_the_command_that_settles_it() {
-    insta::assert_snapshot!(table(problems(), &Place::default()), @r#"
+    insta::assert_snapshot!(table(problems(), &CallTarget::default()), @r#"
 disk_full: the file system of /db is full: nothing is enqueued, started or recorded until that ends
     -
 disk_full: the file system of /db gives its owner no more room, as the quota is used up: nothing is enqueued, started or recorded until that ends
@@ -424,7 +425,7 @@ fn below_its_name_a_sentence_has_neither_the_name_nor_commands() {
     for (problem, jobs) in problems() {
         let is_stuck = matches!(problem, Problem::Stuck(_));
         let Attention { kind, message, fact, ways, subject, .. } =
-            entry(Found { problem, alarm: true, jobs }, &Place::default());
+            entry(AttentionEntry { problem, alarm: true, jobs }, &CallTarget::default());
         let own = fact.replace("runner retry 1 is what it said", "").replace("a newer runner than", "");
         assert!(!own.contains("runner "), "{fact}");
         assert!(subject.is_none_or(|subject| !own.contains(&subject.name)), "{fact}");
@@ -453,16 +454,16 @@ stuck: jobs 19, 18, 17 and 1 more were removed and hold back 2 jobs: 20 report, 
 
 #[test]
 fn root_itself_is_told_to_name_itself() {
-    let place = Place::new(Some("/a.db".as_ref()), None).of_root(true);
+    let place = CallTarget::new(Some("/a.db".as_ref()), None).of_root(true);
     assert_eq!(place.service_install(), "runner service install --db /a.db --user root");
 }
 
 #[test]
 fn every_command_names_the_database_and_the_job_file_of_the_call() {
-    let place = Place::new(Some("/a b.db".as_ref()), Some("my.toml".as_ref()));
+    let place = CallTarget::new(Some("/a b.db".as_ref()), Some("my.toml".as_ref()));
     for (problem, jobs) in problems() {
         let (what, said) = (format!("{problem:?}"), "runner retry 1 is what it said");
-        let Attention { message, command, .. } = entry(Found { problem, alarm: true, jobs }, &place);
+        let Attention { message, command, .. } = entry(AttentionEntry { problem, alarm: true, jobs }, &place);
         let own = message.replace(said, "").replace("a newer runner than", "");
         for text in [own, command.unwrap_or_default()] {
             for call in text.split("runner ").skip(1) {

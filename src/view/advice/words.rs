@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::call_target::CallTarget;
 use crate::model::Way;
-use crate::place::Place;
 use crate::store::problem::Count;
 use crate::text::{Timestamp, clock_time, counted};
 
@@ -29,7 +29,7 @@ impl Words {
 }
 
 pub(super) struct Advice<'a> {
-    pub place: &'a Place,
+    pub place: &'a CallTarget,
     pub now: Timestamp,
     /// The database is a copy of one that is still there.
     pub is_copy: bool,
@@ -38,8 +38,8 @@ pub(super) struct Advice<'a> {
 }
 
 impl Advice<'_> {
-    pub(super) fn runner(&self, verb: &str, arguments: impl Display) -> String {
-        self.place.runner(verb, arguments)
+    pub(super) fn to_type(&self, verb: &str, arguments: impl Display) -> String {
+        self.place.to_type(verb, arguments)
     }
 
     pub(super) fn schedule(&self, name: &str) -> String {

@@ -10,8 +10,8 @@ use super::words::{
     MAX_NAMES, MAX_OPEN, bytes_on_page, capitalized, command, job_text, more, names_text, when,
 };
 use super::worst::Worst;
+use crate::call_target::to_type;
 use crate::model::{AttemptOutput, Attention, AttentionKind};
-use crate::place::runner;
 use crate::store::{Death, Filter, StoredSchedule};
 use crate::text::{Timestamp, counted, option, shown_line};
 use crate::view::advice::folders::FilesOfNames;
@@ -221,7 +221,7 @@ pub(super) fn draw(cards: &[Card], filter: &Filter, now: Timestamp) -> Markup {
                 ul.notices { @for card in folded { (draw_one(card)) } }
             }
         }
-        (more(shown.len().saturating_sub(MAX_NAMES), "more card", &runner("doctor", "--strict")))
+        (more(shown.len().saturating_sub(MAX_NAMES), "more card", &to_type("doctor", "--strict")))
         (draw_recovered(cards, filter))
     }
 }
@@ -233,7 +233,7 @@ fn draw_recovered(cards: &[Card], filter: &Filter) -> Markup {
     let options = [("--name", &filter.name), ("--label", &filter.label)];
     let options = options.into_iter().filter_map(|(flag, value)| Some(option(flag, value.as_ref()?)));
     let words = ["--dead --recovered".to_owned()].into_iter().chain(options).collect::<Vec<_>>();
-    let resolve_all = filter.queue.is_none().then(|| runner("resolve", words.join(" ")));
+    let resolve_all = filter.queue.is_none().then(|| to_type("resolve", words.join(" ")));
     html! {
         @if !names.is_empty() {
             details {
@@ -250,7 +250,7 @@ fn draw_recovered(cards: &[Card], filter: &Filter) -> Markup {
                         }
                     }
                 }
-                p.note { "All that are dead:" } (command(&runner("inspect", "dead")))
+                p.note { "All that are dead:" } (command(&to_type("inspect", "dead")))
             }
         }
     }
@@ -290,7 +290,7 @@ fn draw_short_card(card: &Card) -> Markup {
         li.minor[!card.is_alarm()] {
             h3 { (job_text(&card.title())) }
             (draw_entries(card, first, &[]))
-            (more(others.len(), "more thing", &runner("doctor", "--strict")))
+            (more(others.len(), "more thing", &to_type("doctor", "--strict")))
         }
     }
 }
@@ -347,7 +347,7 @@ fn draw_fold(card: &Card, open: &[&Attention], others: &[&Attention]) -> Markup 
             details {
                 summary { (capitalized(&parts.join(", "))) }
                 (draw_entries(card, others, open))
-                (more(left_out.len(), "more thing", &runner("doctor", "--strict")))
+                (more(left_out.len(), "more thing", &to_type("doctor", "--strict")))
                 @if let Some(((job, number), lines)) = &card.output {
                     p.note { "The last lines of " (job) "." (number) ":" }
                     pre.output { @for line in lines { (line) "\n" } }

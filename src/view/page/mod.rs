@@ -28,8 +28,8 @@ pub use self::waiting::{MAX_ROWS, UnfinishedRow, UnfinishedSection};
 pub use self::words::MAX_NAMES;
 use self::words::{capitalized, command, job_text, when, zone};
 use self::worst::Worst;
+use crate::call_target::{CallTarget, to_type};
 use crate::model::{Attention, Outcome, Way};
-use crate::place::{Place, runner};
 use crate::store::{Filter, NameStats, Stage, Timeline, TimelineAttempt, WorkerStatus};
 use crate::text::{Millis, Timestamp, counted, day_name};
 use crate::view::advice::no_worker_and_ways;
@@ -97,7 +97,7 @@ fn markup(page: &Page) -> Markup {
     let (since, until) = period(&page.filter, now);
     let axis = timeline_axis(page, Axis { since, until });
     let worst = Worst::of(&page.attention);
-    let no_worker = no_worker_and_ways(None, &page.workers, Place::of_this_call());
+    let no_worker = no_worker_and_ways(None, &page.workers, CallTarget::of_this_call());
     let no_worker = no_worker.as_ref();
     html! {
         (DOCTYPE)
@@ -174,7 +174,7 @@ fn workers(page: &Page, no_worker: Option<&(String, Vec<Way>)>) -> Markup {
         |way: &Way| page.attention.iter().any(|entry| entry.command.as_ref() == Some(&way.command));
     html! {
         @match no_worker {
-            _ if !page.has_database => { p { "Nothing was enqueued yet. This makes the database:" } (command(&runner("enqueue", "-- echo hello"))) }
+            _ if !page.has_database => { p { "Nothing was enqueued yet. This makes the database:" } (command(&to_type("enqueue", "-- echo hello"))) }
             Some((why, ways)) => {
                 p { (job_text(&capitalized(why))) }
                 @for way in ways.iter().filter(|way| !is_on_card(way)) { p.note { (capitalized(&way.purpose)) ":" } (command(&way.command)) }

@@ -7,8 +7,8 @@ use maud::{Markup, html};
 
 use super::words::{MAX_NAMES, MAX_OPEN, job_text, more, span, when, whole_table};
 use super::worst::Worst;
+use crate::call_target::to_type;
 use crate::model::{MemoryPeak, Outcome};
-use crate::place::runner;
 use crate::store::{NameStats, Stage, TimelineAttempt};
 use crate::text::{Millis, Timestamp, counted};
 use crate::view::advice::folders::FilesOfNames;
@@ -74,7 +74,7 @@ pub(super) fn draw(
         } @else {
             (whole_table(&heads, &rows))
         }
-        (more(left_out, "more name", &runner("inspect", "stats")))
+        (more(left_out, "more name", &to_type("inspect", "stats")))
     }
 }
 

@@ -9,7 +9,7 @@ use super::axis::days;
 use super::bars::{HEIGHT, Paths};
 use super::words::{job_text, more, table, when};
 use super::worst::Worst;
-use crate::place::runner;
+use crate::call_target::to_type;
 use crate::store::{DayCounts, ScheduledDays, StoredSchedule};
 use crate::text::{Millis, Timestamp, counted, day_time};
 use crate::view::text::schedule::{ScheduleRow, next_firing_text, random_delay_text, shown_zone};
@@ -75,7 +75,7 @@ impl WeekOfSchedules {
         let rows: Vec<_> = self.rows.iter().map(row).collect();
         html! {
             (table(&heads, &rows))
-            (more(self.more, "more schedule", &runner("inspect", "schedules")))
+            (more(self.more, "more schedule", &to_type("inspect", "schedules")))
         }
     }
 

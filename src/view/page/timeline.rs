@@ -10,7 +10,7 @@ use super::axis::{Axis, UNITS};
 use super::bars::{self, AttemptSpan, HEIGHT, Kind, Paths, TimelineBar};
 use super::words::{MAX_NAMES, MAX_OPEN, command, job_text, more, names_text, span, zone};
 use super::worst::Worst;
-use crate::place::runner;
+use crate::call_target::to_type;
 use crate::store::{Stage, Timeline, TimelineAttempt};
 use crate::text::{Timestamp, counted, local_offset, local_time};
 use crate::view::advice::folders::FilesOfNames;
@@ -96,7 +96,7 @@ pub(super) fn draw(timeline: &Timeline, axis: Axis, now: Timestamp, worst: &Wors
         @if !folded_lanes.is_empty() {
             details.folded { summary { (counted(folded_lanes.len(), "more name")) } (table(folded_lanes)) }
         }
-        (more(left_out, "more name", &runner("inspect", "stats")))
+        (more(left_out, "more name", &to_type("inspect", "stats")))
         (only_succeeded(&folded.iter().map(|(name, _)| title(name)).collect::<Vec<_>>()))
         (facts(&all_attempts, jobs > MAX_JOBS, now))
     }
@@ -107,7 +107,7 @@ fn only_succeeded(names: &[String]) -> Markup {
     html! {
         @if !names.is_empty() {
             p.note { (counted(names.len(), "name")) " only succeeded: " (names_text(names)) }
-            (command(&runner("inspect", "stats")))
+            (command(&to_type("inspect", "stats")))
         }
     }
 }
@@ -335,7 +335,7 @@ fn facts(all: &[&TimelineAttempt], is_folded: bool, now: Timestamp) -> Markup {
                     }
                 }
             }
-            (more(left_out, "more attempt", &runner("inspect", "attempts")))
+            (more(left_out, "more attempt", &to_type("inspect", "attempts")))
         }
     }
 }

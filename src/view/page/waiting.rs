@@ -4,8 +4,8 @@
 use maud::{Markup, html};
 
 use super::words::{job_text, more, table, when};
+use crate::call_target::to_type;
 use crate::model::{ErrorCode, JobState, Phase};
-use crate::place::runner;
 use crate::store::{JobRow, WorkerStatus};
 use crate::text::Timestamp;
 use crate::view::text::status::obstacle_text;
@@ -74,7 +74,7 @@ pub(super) fn draw(all: &[UnfinishedSection], workers: &[WorkerStatus], now: Tim
             (more(
                 of.left_out,
                 &format!("more {} job", of.status),
-                &runner("inspect", format_args!("jobs --state {}", of.status)),
+                &to_type("inspect", format_args!("jobs --state {}", of.status)),
             ))
         }
     }

@@ -1,7 +1,7 @@
 //! The list of what needs attention, on a screen.
 
+use crate::call_target::to_type;
 use crate::model::{Attention, AttentionKind};
-use crate::place::runner;
 use crate::text::{counted, safe_line};
 use crate::view::terminal::{Output, Style};
 
@@ -21,7 +21,7 @@ pub fn draw(out: &mut Output, list: &[Attention], whole: bool) {
                 0 => String::new(),
                 alarms => format!(" ({})", counted(alarms, "alarm")),
             };
-            let all = runner("doctor", "--strict");
+            let all = to_type("doctor", "--strict");
             let words = format!("… {left} more{alarms}: {all} shows them");
             return out.prose("          ", &out.paint(Style::Faint, &words));
         }

@@ -3,7 +3,7 @@
 
 use super::lists::attempts_text;
 use super::status::blocked_expiry_text;
-use crate::place::runner;
+use crate::call_target::to_type;
 use crate::store::{Filter, JobRow};
 use crate::text::{Timestamp, clock_time, counted, relative_time, shown_line};
 use crate::view::advice::dead_list::{
@@ -35,7 +35,7 @@ pub fn draw(out: &mut Output, groups: &[DeadGroupFacts], share: usize, filter: &
     }
     if !groups.is_empty() {
         out.line("");
-        let resolve = runner("resolve", "ID");
+        let resolve = to_type("resolve", "ID");
         out.aside("", &format!("{resolve} takes off this list what was dealt with"));
     }
     if groups.iter().any(|group| group.count_older() > 0) {

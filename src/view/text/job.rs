@@ -2,11 +2,11 @@
 
 use super::definition::{print_command, print_policy, print_start};
 use super::status::{expiry_text, holds_back_text, status_text, worker_of};
+use crate::call_target::to_type;
 use crate::model::{
     Attempt, AttemptOutput, JobDefinition, JobState, Outcome, ResourceUsage, Status, StreamBytes,
     decision_text, signal,
 };
-use crate::place::runner;
 use crate::store::{JobRow, StuckBehind, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, local_time, relative_time, safe_line, shown_line};
 use crate::view::terminal::{Output, Style, readable};
@@ -134,7 +134,7 @@ fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) {
     let hidden = history.len().saturating_sub(SCREENFUL);
     if hidden > 0 {
         let earlier = counted(hidden, "earlier attempt");
-        let all = runner("inspect", format_args!("attempts --name {}", job.definition.name));
+        let all = to_type("inspect", format_args!("attempts --name {}", job.definition.name));
         out.line(format!("  … {earlier}; {all} lists all"));
     }
     for (index, attempt) in history.iter().enumerate().skip(hidden) {
@@ -214,17 +214,17 @@ fn what_to_type(job: &JobRow, has_output: bool, is_done_again: bool) -> String {
     let id = job.id;
     let follow = if job.state == JobState::Running { " -f" } else { "" };
     let logs =
-        (has_output || job.state == JobState::Running).then(|| runner("logs", format_args!("{id}{follow}")));
+        (has_output || job.state == JobState::Running).then(|| to_type("logs", format_args!("{id}{follow}")));
     let change = match job.state {
         // Another job does its work, and a retry would do that once more.
-        _ if job.replaced_by.is_some() => job.replaced_by.map(|by| runner("inspect", by)),
-        JobState::Dead if is_done_again => job.resolved_at.is_none().then(|| runner("resolve", id)),
-        JobState::Dead | JobState::Cancelled if job.definition.policy.retryable => Some(runner("retry", id)),
-        JobState::Dead | JobState::Cancelled => Some(runner("retry", format_args!("{id} --force"))),
+        _ if job.replaced_by.is_some() => job.replaced_by.map(|by| to_type("inspect", by)),
+        JobState::Dead if is_done_again => job.resolved_at.is_none().then(|| to_type("resolve", id)),
+        JobState::Dead | JobState::Cancelled if job.definition.policy.retryable => Some(to_type("retry", id)),
+        JobState::Dead | JobState::Cancelled => Some(to_type("retry", format_args!("{id} --force"))),
         JobState::Pending if job.next_retry_at().is_some() => {
-            Some(runner("change", format_args!("{id} --now")))
+            Some(to_type("change", format_args!("{id} --now")))
         }
-        JobState::Running => Some(runner("cancel", id)),
+        JobState::Running => Some(to_type("cancel", id)),
         JobState::Pending | JobState::Succeeded => None,
     };
     logs.into_iter().chain(change).collect::<Vec<_>>().join("   ")

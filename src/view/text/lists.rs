@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::job::exit_text;
 use super::schedule::{ScheduleRow, next_firing_text, random_delay_text, times_text, until_text};
+use crate::call_target::{CallTarget, to_type};
 use crate::model::{ErrorCode, JobState, decision_text};
-use crate::place::{Place, runner};
 use crate::store::{
     self, AttemptRow, ChangedFile, FileChange, JobRow, Leftovers, Liveness, NameStats, QueueRow,
     StoredSchedule, WorkerStatus,
@@ -252,13 +252,13 @@ pub fn workers(
             (Some(_), Some(job)) => format!("run of job {job}"),
             (Some(queues), None) => queues.join(", "),
         });
-    let nothing = &no_worker_text(None, &[], Place::of_this_call()).unwrap_or_default();
+    let nothing = &no_worker_text(None, &[], CallTarget::of_this_call()).unwrap_or_default();
     let found = List::new(table, listed_worker_json, nothing).show_all(out, workers)?;
     if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
         out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it");
     }
     if !out.json {
-        for worker in workers.iter().filter(|worker| worker.is_outdated && !worker.row.is_run()) {
+        for worker in workers.iter().filter(|worker| worker.is_outdated && !worker.row.is_foreground()) {
             let what = "was replaced after its start; until it is restarted, it runs the old one";
             out.prose("", &format!("the program of worker {} {what}", worker.row.pid));
         }
@@ -302,7 +302,7 @@ pub fn schedules(
     let nothing = if is_filtered {
         "no schedules".to_owned()
     } else {
-        format!("there is no schedule; {} takes them from the job file", runner("apply", ""))
+        format!("there is no schedule; {} takes them from the job file", to_type("apply", ""))
     };
     let json = |row: &ScheduleRow| schedule_json(&row.schedule);
     let found = List::new(table, json, &nothing).show_all(out, rows)?;
@@ -312,7 +312,7 @@ pub fn schedules(
 
 /// Names the schedules whose job file has changed since it was applied, or cannot be read now.
 fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) {
-    let apply = |path: &str| Place::of_this_call().with_file(path).runner("apply", "");
+    let apply = |path: &str| CallTarget::of_this_call().with_file(path).to_type("apply", "");
     for ChangedFile { path, change, schedules, .. } in changed {
         let names = schedules.join(", ");
         let words = match change {

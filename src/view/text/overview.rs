@@ -5,7 +5,7 @@ use std::path::Path;
 use super::attention;
 use super::lists::{attempts_text, draw_queues};
 use super::schedule::next_firing_text;
-use crate::place::{Place, runner};
+use crate::call_target::{CallTarget, to_type};
 use crate::store::{JobCounts, JobRow, RecentName, StoredSchedule, WorkerStatus};
 use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line};
 use crate::view::advice::folders::FilesOfNames;
@@ -67,8 +67,8 @@ pub fn draw_path(out: &mut Output, path: &Path) {
 /// Draws the overview where there is no database yet.
 pub fn draw_empty(out: &mut Output, path: &Path) {
     out.line(format!("there is no database yet at {}", safe_line(&path.display().to_string())));
-    let (enqueue, hello) = (runner("enqueue", ""), runner("enqueue", "-- echo hello"));
-    out.prose("", &format!("{enqueue} creates it: {hello}, then {}", runner("work", "--drain")));
+    let (enqueue, hello) = (to_type("enqueue", ""), to_type("enqueue", "-- echo hello"));
+    out.prose("", &format!("{enqueue} creates it: {hello}, then {}", to_type("work", "--drain")));
 }
 
 /// Draws a word, in its colour if it is a state, and a text beside it.
@@ -89,14 +89,16 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
     let runs = workers.iter().filter(|worker| worker.is_alive()).count() - alive;
     let words = match (alive, is_needed && runs == 0) {
         (0, false) => "none".to_owned(),
-        (0, true) => out.paint(Style::Warn, &nothing_until_worker("starts", workers, Place::of_this_call())),
+        (0, true) => {
+            out.paint(Style::Warn, &nothing_until_worker("starts", workers, CallTarget::of_this_call()))
+        }
         (alive, _) => alive.to_string(),
     };
     let words = if runs > 0 { format!("{words}, and {}", counted(runs, "run")) } else { words };
     draw_line(out, "workers", &words);
     let dead = workers.len() - alive - runs;
     if dead > 0 {
-        let words = format!("{dead} died; the next {} deals with what it ran", runner("work", ""));
+        let words = format!("{dead} died; the next {} deals with what it ran", to_type("work", ""));
         draw_line(out, "", &out.paint(Style::Warn, &words));
     }
 }
@@ -119,7 +121,7 @@ fn draw_running(out: &mut Output, running: &RunningJobs, now: Timestamp) {
     out.line("");
     table.print(out);
     if running.count > MAX_RUNNING {
-        let all = runner("inspect", "jobs --state running");
+        let all = to_type("inspect", "jobs --state running");
         let more = format!("… {} more; {all}", running.count - MAX_RUNNING);
         out.line(out.paint(Style::Faint, &more));
     }
@@ -171,7 +173,7 @@ pub fn draw_names(
     out.line("");
     table.print(out);
     if all > names.len() {
-        let more = format!("… {}; {}", counted(all - names.len(), "more name"), runner("inspect", "stats"));
+        let more = format!("… {}; {}", counted(all - names.len(), "more name"), to_type("inspect", "stats"));
         out.line(out.paint(Style::Faint, &more));
     }
 }

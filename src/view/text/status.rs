@@ -1,10 +1,10 @@
 //! The state of a job in words: why it is in this state, what happens next, and how its worker is.
 
 use super::schedule::until_text;
+use crate::call_target::{CallTarget, to_type};
 use crate::model::{DeadReason, EXPIRED, ErrorCode, JobState, Phase, RETRY_AFTER_EXPIRY, Rate};
-use crate::place::{Place, runner};
 use crate::store::{
-    BlockReason, DependencyState, JobRow, Liveness, StuckBehind, UnmetDependency, WorkerStatus,
+    DependencyState, JobRow, Liveness, QueueHold, StuckBehind, UnmetDependency, WorkerStatus,
 };
 use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line, shown_line};
 use crate::view::advice;
@@ -49,7 +49,7 @@ pub fn obstacle_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> 
         return Some(format!("waits for {}", dependencies_text(job).as_deref().unwrap_or("other jobs")));
     }
     let paused = paused(job, now).map(|(what, _)| what);
-    let nobody = || Some(advice::nobody_and_ways(job, workers, Place::of_this_call())?.0);
+    let nobody = || Some(advice::nobody_and_ways(job, workers, CallTarget::of_this_call())?.0);
     let limit = || limit_text(job, now).filter(|_| job.phase == Some(Phase::Ready));
     paused.or_else(nobody).or_else(limit)
 }
@@ -106,9 +106,9 @@ pub fn dependency_text(job: &JobRow) -> String {
     let mut ways: Vec<_> =
         retry_text(job).map(|retry| format!("{retry} goes on{when}")).into_iter().collect();
     ways.extend(
-        job.paused_queues().iter().map(|queue| format!("{} opens queue {queue}", runner("resume", queue))),
+        job.paused_queues().iter().map(|queue| format!("{} opens queue {queue}", to_type("resume", queue))),
     );
-    ways.extend(job.is_stuck().then(|| format!("{} gives up", runner("cancel", id))));
+    ways.extend(job.is_stuck().then(|| format!("{} gives up", to_type("cancel", id))));
     let colon = if ways.is_empty() { "" } else { ": " };
     format!("waits for {named}{colon}{}", ways.join(", "))
 }
@@ -152,7 +152,7 @@ fn retry_text(job: &JobRow) -> Option<String> {
     }
     let force = if states.iter().all(|state| state.retryable) { "" } else { " --force" };
     let ids: Vec<_> = stuck.iter().map(|unmet| unmet.id.to_string()).collect();
-    Some(runner("retry", ids.join(" ") + force))
+    Some(to_type("retry", ids.join(" ") + force))
 }
 
 /// Names the jobs that a dead or cancelled job keeps from going on; none if it keeps none.
@@ -186,7 +186,7 @@ pub fn long_wait_text(
     if let Some(paused) = job.paused_queues().first() {
         return Some((((*paused).clone(), true), format!("it {}", dependency_text(job))));
     }
-    Some(((queue.clone(), false), advice::nobody_text(job, workers, Place::of_this_call())?))
+    Some(((queue.clone(), false), advice::nobody_text(job, workers, CallTarget::of_this_call())?))
 }
 
 /// Says that the queue of a job or everything is paused.
@@ -203,15 +203,15 @@ pub fn stop_text(pid: i32) -> String {
 fn paused(job: &JobRow, now: Timestamp) -> Option<(String, String)> {
     let queue = &job.definition.queue;
     match job.block_reason? {
-        BlockReason::AllPaused(pause) => {
-            let way = format!("{} ends that", runner("resume", "--all"));
+        QueueHold::AllPaused(pause) => {
+            let way = format!("{} ends that", to_type("resume", "--all"));
             Some((format!("everything is paused{}", until_text(pause, now)), way))
         }
-        BlockReason::Paused(pause) => {
-            let way = format!("{} opens it", runner("resume", queue));
+        QueueHold::Paused(pause) => {
+            let way = format!("{} opens it", to_type("resume", queue));
             Some((format!("queue {queue} is paused{}", until_text(pause, now)), way))
         }
-        BlockReason::Full(_) | BlockReason::Paced(..) => None,
+        QueueHold::Full(_) | QueueHold::Paced(..) => None,
     }
 }
 
@@ -221,7 +221,7 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
     if let Some(paused) = paused_text(job, now) {
         return Some(paused);
     }
-    if let Some(why) = advice::nobody_text(job, workers, Place::of_this_call()) {
+    if let Some(why) = advice::nobody_text(job, workers, CallTarget::of_this_call()) {
         return Some(why);
     }
     let slot = || {
@@ -233,7 +233,7 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
         let running: u64 = takers().map(|worker| worker.row.running).sum();
         let busy = if running >= slots {
             let busy = if slots == 1 { "the only one is".to_owned() } else { format!("all {slots} are") };
-            format!("; {busy} busy, {} shows with what", runner("inspect", "jobs --state running"))
+            format!("; {busy} busy, {} shows with what", to_type("inspect", "jobs --state running"))
         } else {
             String::new()
         };
@@ -246,11 +246,11 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
 pub fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
     let queue = &job.definition.queue;
     match job.block_reason? {
-        BlockReason::AllPaused(_) | BlockReason::Paused(_) => paused_text(job, now),
-        BlockReason::Full(most) => Some(format!(
+        QueueHold::AllPaused(_) | QueueHold::Paused(_) => paused_text(job, now),
+        QueueHold::Full(most) => Some(format!(
             "queue {queue} is at its limit: max_running {most}; the next job starts when an attempt ends"
         )),
-        BlockReason::Paced(rate, next) => {
+        QueueHold::Paced(rate, next) => {
             let when = relative_time(next, now);
             Some(format!("{}; its next start is {when}", rate_text(queue, rate)))
         }
@@ -309,17 +309,17 @@ fn worker_trouble(job: &JobRow, workers: &[WorkerStatus]) -> Option<(String, Opt
         }
         Some((Liveness::OfOriginal, original)) => {
             let original = safe_line(&original.display().to_string());
-            let work = runner("work", "");
+            let work = to_type("work", "");
             let next =
                 format!("the next {work} records the attempt here as lost and leaves its processes alone");
             Some((format!("its worker works on {original}, of which this database is a copy"), Some(next)))
         }
         Some((Liveness::Dead, _)) if worker.is_some_and(|worker| worker.row.leftover_since.is_some()) => {
             let what = "its worker died, and what is left of the attempt could not be ended".to_owned();
-            Some((what, Some(format!("{} shows it", runner("inspect", "workers")))))
+            Some((what, Some(format!("{} shows it", to_type("inspect", "workers")))))
         }
         Some((Liveness::Dead, _)) | None => {
-            let next = format!("the next {} ends what is left of the attempt", runner("work", ""));
+            let next = format!("the next {} ends what is left of the attempt", to_type("work", ""));
             Some(("its worker died".to_owned(), Some(next)))
         }
     }

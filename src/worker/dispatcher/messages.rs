@@ -10,7 +10,7 @@ use crate::model::{EndCause, Event, JobLabel, signal};
 use crate::process::{self, Progress};
 use crate::store::LiveOutput;
 use crate::worker::inbox::{Message, Timer, is_end_by_stop_signal, read_and_drop};
-use crate::worker::recovery::Findings;
+use crate::worker::recovery::DeadWorkerFindings;
 use crate::worker::run::Run;
 use crate::worker::shutdown::ShutdownStep;
 
@@ -142,7 +142,7 @@ impl Dispatcher<'_> {
     }
 
     /// Records the attempts of a dead worker, whose processes have ended.
-    fn recover(&mut self, findings: &Findings) -> Result<()> {
+    fn recover(&mut self, findings: &DeadWorkerFindings) -> Result<()> {
         if let Some(leftovers) = &findings.leftovers {
             if self.recovery.try_again_later(findings, Instant::now()) {
                 let pid = findings.worker.pid;
@@ -157,7 +157,7 @@ impl Dispatcher<'_> {
             }
             return Ok(());
         }
-        let Findings { worker, lost, never_started, .. } = findings;
+        let DeadWorkerFindings { worker, lost, never_started, .. } = findings;
         match self.store.recover(&mut self.definitions, worker.id, lost, never_started) {
             Ok(events) => {
                 self.turn_needed = true;

@@ -5,8 +5,8 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 
 use super::state::{Dispatcher, Unsaved};
+use crate::call_target::to_type;
 use crate::model::Event;
-use crate::place::runner;
 use crate::process::Inherited;
 use crate::report::Reporter;
 use crate::store::{Backlog, Blocked, DefinitionCache, Store, StoreError};
@@ -171,8 +171,8 @@ impl Dispatcher<'_> {
                 let (jobs, wait) = (counted(left, "job"), if left == 1 { "waits" } else { "wait" });
                 self.notice(format!(
                     "{jobs} still {wait} for {what}; {} lists them, {} tells what goes on",
-                    runner("inspect", "jobs --state blocked"),
-                    runner("inspect", "ID")
+                    to_type("inspect", "jobs --state blocked"),
+                    to_type("inspect", "ID")
                 ));
             }
         }

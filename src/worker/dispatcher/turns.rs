@@ -5,8 +5,8 @@ use std::time::Instant;
 use anyhow::Result;
 
 use super::state::Dispatcher;
+use crate::call_target::to_type;
 use crate::model::Event;
-use crate::place::runner;
 use crate::store::{Blocked, PendingWork, StoreError, Takes, Turn, TurnRequest, UnreadableJob};
 use crate::worker::options::Until;
 
@@ -78,7 +78,7 @@ impl Dispatcher<'_> {
         for UnreadableJob { id, why } in turn.unreadable {
             self.notice(format!(
                 "job {id} cannot be read and is left alone: {why}; {} says more",
-                runner("doctor", "")
+                to_type("doctor", "")
             ));
             self.unreadable.push(id);
             self.summary.unreadable += 1;

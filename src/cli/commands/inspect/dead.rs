@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::query::Query;
 use crate::cli::args::Global;
-use crate::cli::definition::differing_keys;
+use crate::cli::definition_drift::differing_keys;
 use crate::cli::own_file::OwnFiles;
 use crate::store::{DeadGroup, DeadRow};
 use crate::text::safe_line;

@@ -3,10 +3,10 @@
 use anyhow::{Result, bail};
 
 use super::query::Query;
+use crate::call_target::{CallTarget, to_type};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::workers::{with_liveness, worker_statuses};
-use crate::place::{Place, runner};
 use crate::process::boot_id;
 use crate::store::Store;
 use crate::text::{Timestamp, local_time};
@@ -56,7 +56,7 @@ pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32
     if ended.is_none() && (number == 0 || number != job.last_attempt()) {
         bail!(
             CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
-                .hint(format!("{} shows those that it has", runner("inspect", id)))
+                .hint(format!("{} shows those that it has", to_type("inspect", id)))
         );
     }
     locate::add_start(store, &mut job);
@@ -82,10 +82,10 @@ pub(super) fn not_enqueued_yet(store: &Store, name: &str, now: Timestamp) -> Res
     };
     let error = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} yet: {firing}"));
     let next = if row.is_paused() {
-        Some(format!("{} lets it go on", runner("resume", format_args!("--schedule {name}"))))
+        Some(format!("{} lets it go on", to_type("resume", format_args!("--schedule {name}"))))
     } else {
-        no_worker_text(None, &worker_statuses(store)?, Place::of_this_call())
+        no_worker_text(None, &worker_statuses(store)?, CallTarget::of_this_call())
     };
-    let all = || format!("{} shows all of them", runner("inspect", "schedules"));
+    let all = || format!("{} shows all of them", to_type("inspect", "schedules"));
     Ok(Some(error.hint(next.unwrap_or_else(all))))
 }

@@ -2,11 +2,11 @@
 
 use anyhow::{Result, bail};
 
+use crate::call_target::to_type;
 use crate::cli::args::InspectArgs;
 use crate::cli::error::CliError;
 use crate::cli::locate::lists_jobs;
 use crate::model::Outcome;
-use crate::place::runner;
 use crate::store::{Filter, StateFilter, Store};
 use crate::text::{Timestamp, near_names, nearest};
 use crate::view::terminal::Output;
@@ -66,7 +66,7 @@ pub(super) fn or_a_list(error: anyhow::Error, args: &InspectArgs) -> anyhow::Err
     };
     match error.downcast::<CliError>() {
         Ok(error) if error.hint.as_ref() == Some(&lists_jobs()) => {
-            error.hint(format!("did you mean {}?", runner("inspect", meant))).into()
+            error.hint(format!("did you mean {}?", to_type("inspect", meant))).into()
         }
         Ok(error) => error.into(),
         Err(error) => error,
@@ -130,15 +130,15 @@ pub(super) fn check_filters(subject: Subject, args: &InspectArgs) -> Result<()> 
             bail!(CliError::usage("--fail-if-any has no effect here: it asks whether a list has a row").hint(
                 format!(
                     "{} fails if anything needs attention; {} if a job is dead",
-                    runner("doctor", "--strict -q"),
-                    runner("inspect", "dead --fail-if-any")
+                    to_type("doctor", "--strict -q"),
+                    to_type("inspect", "dead --fail-if-any")
                 )
             ))
         }
         Some((option, ..)) => {
             let place = match *option {
                 "--state" => {
-                    &format!("jobs and attempts, as in {}", runner("inspect", "jobs --state running"))
+                    &format!("jobs and attempts, as in {}", to_type("inspect", "jobs --state running"))
                 }
                 "--name" => "jobs, attempts, dead, stats, queues, schedules and --html",
                 "--dead-reason" => "jobs and dead",

@@ -12,7 +12,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SI
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
-use crate::cli::commands::wait::{LONGEST_WAIT, Poller};
+use crate::cli::commands::wait::{ChangeWatch, LONGEST_WAIT};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::store::{Store, StoreError, StoreFile};
@@ -66,7 +66,7 @@ pub(super) fn watch(
     let ended = listen(&screen, &hurry).and_then(|()| {
         loop {
             hurry.store(false, Ordering::Relaxed);
-            draw_frame(out, &screen, &mut Poller::hurried_by(Arc::clone(&hurry)), &open, &draw, keep)?;
+            draw_frame(out, &screen, &mut ChangeWatch::hurried_by(Arc::clone(&hurry)), &open, &draw, keep)?;
         }
     });
     screen.leave();
@@ -77,7 +77,7 @@ pub(super) fn watch(
 fn draw_frame(
     out: &mut Output,
     screen: &FullScreen,
-    poller: &mut Poller,
+    poller: &mut ChangeWatch,
     open: impl Fn() -> Result<Option<Store>>,
     draw: impl Fn(&mut Output, Option<&Store>) -> Result<()>,
     keep: Keep,

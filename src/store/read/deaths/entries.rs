@@ -12,7 +12,7 @@ use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
 use crate::store::file::row::{all, maybe, one, value};
 use crate::store::read::filter::Filter;
-use crate::store::read::problem::{Dead, DeadLetters, Found, Problem, RetryObstacle, SameWork};
+use crate::store::read::problem::{AttentionEntry, Dead, DeadLetters, Problem, RetryObstacle, SameWork};
 use crate::store::write::same_work::task;
 use crate::store::write::{definition, job_files, stuck};
 use crate::text::Timestamp;
@@ -28,7 +28,7 @@ const MAX_OLDER: usize = 100;
 const MAX_LABELS: usize = 3;
 
 /// The entries about dead letters, the newest death first.
-pub fn attention(tx: &Tx, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
+pub fn attention(tx: &Tx, filter: &Filter, now: Timestamp) -> Result<Vec<AttentionEntry>> {
     let DeadGroups { groups, others, has_more_expired } = groups::read(tx, filter, now)?;
     let reader = Unresolved { tx, filter, names: of_names(&groups) };
     let mut list = Vec::new();
@@ -84,7 +84,7 @@ struct Unresolved<'a> {
 }
 
 impl Unresolved<'_> {
-    fn dead(&self, group: &DiedAlike, newest: &DeadJob, with_words: bool) -> Result<Found> {
+    fn dead(&self, group: &DiedAlike, newest: &DeadJob, with_words: bool) -> Result<AttentionEntry> {
         let dead = &group.dead;
         let LastRun { words, has_output } = last_run(self.tx, newest.id, with_words)?;
         let (same_work, obstacle) = self.one_run_for(group)?;

@@ -18,8 +18,8 @@ impl Plain {
             Act::Resolve { note } => self.resolve(id, note, now),
             Act::Retry { force } => self.retry(id, force, now),
             Act::Change(change) => self.change(id, change, now),
-            Act::ReplacePending { jobs } => self.change_definition(id, jobs.get(&id), now),
-            Act::ReplaceEnded { jobs, force } => self.redefine(id, jobs.get(&id), force, now),
+            Act::ReplacePending { jobs } => self.replace_pending(id, jobs.get(&id), now),
+            Act::ReplaceEnded { jobs, force } => self.replace_ended(id, jobs.get(&id), force, now),
         }
     }
 
@@ -109,7 +109,7 @@ impl Plain {
     }
 
     /// A new job takes the place of an old one, with its input.
-    fn redefine(&mut self, id: i64, new: Option<&NewJob>, force: bool, now: Timestamp) -> Acted {
+    fn replace_ended(&mut self, id: i64, new: Option<&NewJob>, force: bool, now: Timestamp) -> Acted {
         let old = self.at(id, now)?;
         if !matches!(old.state, JobState::Dead | JobState::Cancelled) {
             return Err(Refusal::State(old.state));
@@ -195,7 +195,7 @@ impl Plain {
     }
 
     /// A new job takes the place of one that waits, and nobody takes that for the end of it.
-    fn change_definition(&mut self, id: i64, new: Option<&NewJob>, now: Timestamp) -> Acted {
+    fn replace_pending(&mut self, id: i64, new: Option<&NewJob>, now: Timestamp) -> Acted {
         let old = self.at(id, now)?;
         if old.state != JobState::Pending {
             return Err(Refusal::State(old.state));

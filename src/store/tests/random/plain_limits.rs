@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::plain::Plain;
 use crate::model::{JobState, Limits, Pause};
-use crate::store::{Applied, AppliedKind, BlockReason, Change, Declarations, LimitChange};
+use crate::store::{Applied, AppliedKind, Change, Declarations, LimitChange, QueueHold};
 use crate::text::Timestamp;
 
 impl Plain {
@@ -93,18 +93,18 @@ impl Plain {
     }
 
     /// The reason why this queue starts no job.
-    pub fn block_reason(&self, queue: &str, now: Timestamp) -> Option<BlockReason> {
+    pub fn block_reason(&self, queue: &str, now: Timestamp) -> Option<QueueHold> {
         let Limits { max_running, rate } = self.limits.get(queue).copied().unwrap_or_default();
         if let Some(pause) = self.pause_of_all.filter(|pause| !pause.is_over(now)) {
-            return Some(BlockReason::AllPaused(pause));
+            return Some(QueueHold::AllPaused(pause));
         }
         if let Some(pause) = self.paused.get(queue).filter(|pause| !pause.is_over(now)) {
-            return Some(BlockReason::Paused(*pause));
+            return Some(QueueHold::Paused(*pause));
         }
         if let Some(most) = max_running.filter(|most| self.running(queue) >= *most as usize) {
-            return Some(BlockReason::Full(most));
+            return Some(QueueHold::Full(most));
         }
         let next = self.last_starts.get(queue)?.plus(rate?.spacing());
-        (next > now).then_some(BlockReason::Paced(rate?, next))
+        (next > now).then_some(QueueHold::Paced(rate?, next))
     }
 }

@@ -9,7 +9,7 @@ use crate::text::Timestamp;
 
 impl Plain {
     pub fn is_run(&self, worker: i64) -> bool {
-        self.workers.iter().any(|(row, _)| row.id == worker && row.is_run())
+        self.workers.iter().any(|(row, _)| row.id == worker && row.is_foreground())
     }
 
     /// The `run` that keeps this job for itself.

@@ -11,7 +11,7 @@ use crate::store::file::version::Version;
 use crate::store::tests::fixture::mark_of;
 use crate::store::write::finish::INTERRUPTED_EXPIRY;
 use crate::store::{
-    Backlog, BlockReason, Claim, EndedAttempt, EndedDependency, OrphanedClaim, PendingWork, Takes, Turn,
+    Backlog, Claim, EndedAttempt, EndedDependency, OrphanedClaim, PendingWork, QueueHold, Takes, Turn,
     TurnRequest,
 };
 use crate::text::Timestamp;
@@ -32,7 +32,7 @@ impl Job {
 impl Plain {
     pub fn turn(&mut self, request: &TurnRequest, now: Timestamp) -> Turn {
         let is_full =
-            |plain: &Self, queue: &str| matches!(plain.block_reason(queue, now), Some(BlockReason::Full(_)));
+            |plain: &Self, queue: &str| matches!(plain.block_reason(queue, now), Some(QueueHold::Full(_)));
         let full: Vec<String> = self
             .limits
             .keys()
@@ -180,7 +180,7 @@ impl Plain {
     /// What is left of a `run`, which waits for a paused queue as for a full one.
     fn backlog_of_run(&self, run: i64, full: &[String], now: Timestamp) -> Backlog {
         let own: Vec<&Job> = self.waiting().filter(|job| job.run == Some(run)).collect();
-        let is_full = |queue: &String| matches!(self.block_reason(queue, now), Some(BlockReason::Full(_)));
+        let is_full = |queue: &String| matches!(self.block_reason(queue, now), Some(QueueHold::Full(_)));
         Backlog {
             running: self.jobs.values().any(|job| job.state == JobState::Running && job.run == Some(run)),
             // Whoever waits for the place is another worker.
@@ -199,14 +199,14 @@ impl Plain {
     fn freed(&self, jobs: &[&Job], full: &[String], now: Timestamp) -> bool {
         let due = jobs.iter().filter(|job| job.run_at <= now);
         due.map(|job| &job.definition.queue).any(|queue| {
-            full.contains(queue) && !matches!(self.block_reason(queue, now), Some(BlockReason::Full(_)))
+            full.contains(queue) && !matches!(self.block_reason(queue, now), Some(QueueHold::Full(_)))
         })
     }
 
     fn pending_work(&self, jobs: &[&Job], now: Timestamp) -> PendingWork {
         let work = |job: &&Job| match self.block_reason(&job.definition.queue, now) {
             _ if job.run_at > now => PendingWork::Later,
-            Some(_) => PendingWork::HeldBack,
+            Some(_) => PendingWork::AtLimit,
             None => PendingWork::Startable,
         };
         jobs.iter().map(work).max().unwrap_or(PendingWork::Nothing)
@@ -216,7 +216,7 @@ impl Plain {
     fn next_due(&self, jobs: &[&Job], now: Timestamp) -> Option<Timestamp> {
         let of_job = |job: &&Job| match self.block_reason(&job.definition.queue, now) {
             _ if job.run_at > now => Some(job.run_at),
-            Some(BlockReason::Paced(_, next)) => Some(next),
+            Some(QueueHold::Paced(_, next)) => Some(next),
             _ => None,
         };
         let pending = self.jobs.values().filter(|job| job.state == JobState::Pending);

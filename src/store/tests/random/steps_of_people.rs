@@ -33,7 +33,7 @@ impl History {
         self.act(&ids, Act::Retry { force });
     }
 
-    pub fn redefine(&mut self) {
+    pub fn replace_ended(&mut self) {
         let (ids, force) = (self.some_ids(), self.rng.random_bool(0.3));
         let jobs = self.replacements(&ids);
         self.act(&ids, Act::ReplaceEnded { jobs: &jobs, force });
@@ -102,7 +102,7 @@ impl History {
         self.act(&ids, Act::Change(&change));
     }
 
-    pub fn change_definition(&mut self) {
+    pub fn replace_pending(&mut self) {
         let ids = self.some_ids();
         let jobs = self.replacements(&ids);
         self.act(&ids, Act::ReplacePending { jobs: &jobs });

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use super::args::Global;
 use super::locate;
 use super::own_file::OwnFiles;
+use crate::call_target::to_type;
 use crate::jobfile::JobFile;
 use crate::model::{JobDefinition, JobState};
-use crate::place::runner;
 use crate::store::JobRow;
 use crate::text::counted;
 use crate::view::terminal::warn;
@@ -48,7 +48,7 @@ pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a Job
         ids.sort_unstable();
         let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
         let which = if ids.len() > MAX_IDS { format!("{all} {name}") } else { ids.join(" ") };
-        let take = runner(verb, format_args!("{which} --redefine"));
+        let take = to_type(verb, format_args!("{which} --redefine"));
         let (keys, path) = (keys.join(", "), locate::display(&path));
         warn(&format!("{subject}; {name} in {path} differs ({keys}); to take the present one: {take}"));
     }

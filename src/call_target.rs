@@ -9,35 +9,35 @@ use crate::text::{option, path_option};
 
 /// The options of a call that say where it acts, as a shell takes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CallTarget {
     db: Option<String>,
     file: Option<String>,
     /// The caller is root itself, and no user who became root by sudo.
     is_of_root: bool,
 }
 
-/// The place of this call. It is set once, because commands to type are named everywhere.
-static THIS_CALL: OnceLock<Place> = OnceLock::new();
+/// The target of this call. It is set once, because commands to type are named everywhere.
+static THIS_CALL: OnceLock<CallTarget> = OnceLock::new();
 
-impl Place {
+impl CallTarget {
     /// None stands for an option that was not given.
     pub fn new(db: Option<&Path>, file: Option<&Path>) -> Self {
         let [db, file] = [("--db", db), ("--file", file)].map(|(name, path)| Some(path_option(name, path?)));
         Self { db, file, is_of_root: false }
     }
 
-    /// The same place, as root itself names it or not.
+    /// The same target, as root itself names it or not.
     #[must_use]
     pub fn of_root(self, is_of_root: bool) -> Self {
         Self { is_of_root, ..self }
     }
 
-    /// The place that this call acts on.
+    /// The target of this call.
     pub fn of_this_call() -> &'static Self {
         THIS_CALL.get_or_init(Self::default)
     }
 
-    /// Makes this the place that this call acts on.
+    /// Makes this the target of this call.
     pub fn set_for_this_call(self) {
         // The first one stays, as texts may have been made with it.
         let _ = THIS_CALL.set(self);
@@ -55,7 +55,7 @@ impl Place {
     }
 
     /// The command of this verb with these arguments, which may be empty.
-    pub fn runner(&self, verb: &str, arguments: impl Display) -> String {
+    pub fn to_type(&self, verb: &str, arguments: impl Display) -> String {
         let arguments = arguments.to_string();
         let options = self.db.iter().chain(&self.file).map(String::as_str);
         let words = ["runner", verb].into_iter().chain(options).chain([&*arguments]);
@@ -65,11 +65,11 @@ impl Place {
     /// The command that keeps a worker for the caller's jobs running. `service install` refuses to guess whom root means, so root
     /// is told to name itself.
     pub fn service_install(&self) -> String {
-        self.runner("service install", if self.is_of_root { "--user root" } else { "" })
+        self.to_type("service install", if self.is_of_root { "--user root" } else { "" })
     }
 }
 
 /// The command to type for this verb with these arguments, which may be empty, so that it acts where this call does.
-pub fn runner(verb: &str, arguments: impl Display) -> String {
-    Place::of_this_call().runner(verb, arguments)
+pub fn to_type(verb: &str, arguments: impl Display) -> String {
+    CallTarget::of_this_call().to_type(verb, arguments)
 }
