@@ -260,3 +260,24 @@ fn what_runs_ends_before_a_worker_gives_up_on_a_damaged_database() {
         assert_eq!(sandbox.sql().text("SELECT state FROM jobs WHERE id = 1"), "succeeded", "{damage}");
     }
 }
+
+#[test]
+fn root_makes_nothing_in_the_home_of_another_user() {
+    let Some((sandbox, program)) = sandbox() else { return };
+    fs::create_dir_all(sandbox.path("home/.local")).unwrap();
+    for owned in ["home", "home/.local"] {
+        sandbox.own(owned, NOBODY, 0o755);
+    }
+    let call = |line: &str| {
+        let call = sandbox.program(&program).env_remove("RUNNER_DB").env("HOME", sandbox.path("home"));
+        line.split_whitespace().fold(call, Call::arg).run()
+    };
+    for line in ["enqueue -- true", "run -- true", "work --until-idle"] {
+        call(line).exits(77).says("home/.local (mode 755) belongs to user 65534, and not to you (user 0)");
+        assert!(fs::read_dir(sandbox.path("home/.local")).unwrap().next().is_none(), "{line}");
+    }
+    call("inspect").exits(0);
+    // A folder that is root's own is used, wherever it lies.
+    fs::create_dir(sandbox.path("home/.local/state")).unwrap();
+    call("enqueue -- true").ok();
+}

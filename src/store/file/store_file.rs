@@ -198,6 +198,7 @@ impl<'a> Draft<'a> {
     /// Creates the draft: an empty file that only its owner may read.
     pub(in crate::store) fn new(file: &'a StoreFile) -> Result<Self> {
         let failed = |error| failed(file, error);
+        file.check_place()?;
         make_dirs(file.parent()).map_err(failed)?;
         file.check_trust()?;
         file.refuse_network(file.parent())?;

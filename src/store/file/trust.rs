@@ -49,6 +49,21 @@ impl StoreFile {
         Ok(())
     }
 
+    /// Refuses to make the missing folders of the database below a folder of another user, as of a home directory that `sudo` has
+    /// left in `$HOME`: that user could not use what root makes there.
+    pub(in crate::store) fn check_place(&self) -> Result<()> {
+        let me = geteuid().as_raw();
+        for path in self.parent().ancestors() {
+            let Some(found) = look(path, fs::metadata(path))? else { continue };
+            if path != self.parent() && found.uid() != me && found.uid() != 0 {
+                let why = format!("{} {}, and not to you (user {me})", path.display(), owned(&found));
+                return Err(self.untrusted(why, Some(&found), false));
+            }
+            break;
+        }
+        Ok(())
+    }
+
     /// The database and the files beside it that other users may read, if they can reach them. A reader can lock the index of
     /// the log, and so keep all writers out.
     pub fn readable_by_others(&self) -> Vec<PathBuf> {
