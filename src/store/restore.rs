@@ -3,15 +3,13 @@
 //! The copy is complete and on disk before one rename exchanges the two files. It goes on with the ids of the database that
 //! it replaces, as far as those can be read: other programs may hold ids that were given out since the copy was made.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
 
 use crate::model::JobState;
 use crate::store::file::connection::{Sharing, connect};
@@ -19,6 +17,7 @@ use crate::store::file::error::{Result, StoreError};
 use crate::store::file::header::check_header;
 use crate::store::file::immutable::immutable_uri;
 use crate::store::file::open::{Store, Tx};
+use crate::store::file::rename::{put_in_place, rename_new};
 use crate::store::file::row::{all, from_row, maybe, one, run, value};
 use crate::store::file::store_file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
 use crate::store::file::version::Version;
@@ -105,15 +104,7 @@ impl Store {
         if alone.is_none() {
             set_log_aside(target, &kept)?;
         }
-        // The draft first takes the name under which the old database is kept, so that the exchange is the last step: before
-        // it nothing has changed, and after it everything has.
-        renameat_with(CWD, &draft.path, CWD, &kept, RenameFlags::NOREPLACE)
-            .map_err(|error| failed(error.into()))?;
-        if let Err(error) = renameat_with(CWD, &kept, CWD, target.path(), RenameFlags::EXCHANGE) {
-            // The failed exchange is the error to tell; this is a draft that is left.
-            let _ = fs::remove_file(&kept);
-            return Err(failed(error.into()));
-        }
+        put_in_place(&draft.path, target.path(), &kept).map_err(failed)?;
         drop(alone);
         sync_dir(target.parent()).map_err(failed)?;
         restored.kept = Some(kept);
@@ -256,9 +247,9 @@ fn open_damaged(target: &StoreFile) -> Option<Connection> {
 fn set_log_aside(target: &StoreFile, kept: &Path) -> Result<()> {
     for suffix in BESIDE {
         let (from, to) = (target.beside(suffix), with_suffix(kept, suffix));
-        match renameat_with(CWD, &from, CWD, &to, RenameFlags::NOREPLACE) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(set_aside_failed(target, error.into())),
+        match rename_new(&from, &to) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(set_aside_failed(target, error)),
+            _ => {}
         }
     }
     Ok(())

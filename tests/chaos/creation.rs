@@ -16,7 +16,7 @@ const AT_ONCE: usize = 16;
 /// The file is whole, and no draft of it is left.
 #[track_caller]
 fn is_whole(sandbox: &Sandbox) {
-    sandbox.run("doctor").ok();
+    sandbox.run("doctor").exits(0);
     let left: Vec<_> = fs::read_dir(sandbox.path("runner.db.run"))
         .expect("a folder")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
@@ -38,7 +38,7 @@ fn an_interrupted_creation_is_completed_by_the_next_command() {
         creator.wait().expect("a child");
         half += u64::from(sandbox.path("runner.db.run/new.db").exists());
         none += u64::from(!sandbox.db().exists());
-        let shown = sandbox.run("inspect --json").ok().json();
+        let shown = sandbox.run("inspect --json").exits(0).json();
         let there = shown["counts"]["ready"].as_u64().expect("a number");
         assert_eq!(sandbox.add("-- true"), there + 1);
         is_whole(&sandbox);

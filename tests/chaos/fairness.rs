@@ -52,10 +52,10 @@ fn sixteen_processes_on_one_file_all_get_their_turn() {
         enqueuers.into_iter().map(|enqueuer| enqueuer.join().expect("an enqueuer")).collect()
     });
     let took = began.elapsed();
-    sandbox.run("work -j4 --drain -q").ok();
+    sandbox.run("work -j4 --drain -q").exits(0);
     for worker in &mut workers {
         worker.signal(Signal::TERM);
-        let ran = worker.wait().ok();
+        let ran = worker.wait().exits(0);
         assert!(!ran.stderr.contains("busy") && !ran.stderr.contains("no job is started"), "{ran}");
     }
 
@@ -81,7 +81,7 @@ fn sixteen_processes_on_one_file_all_get_their_turn() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     let once = rows.jobs.values().filter(|job| job.state == "succeeded" && job.attempts == 1).count();
     assert_eq!(once as u64, jobs, "not every job ran exactly once");
-    sandbox.run("doctor").ok();
+    sandbox.run("doctor").exits(0);
 }
 
 #[test]
@@ -91,11 +91,11 @@ fn two_hundred_workers_that_start_at_once_all_get_their_turn() {
     // Not in memory, because the lock is held for as long as a disk takes.
     let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on a disk");
     let call = |line: &str| sandbox.call(line).env("RUNNER_DB", disk.path().join("runner.db"));
-    call("enqueue note").run().ok();
+    call("enqueue note").run().exits(0);
     let start = |_| Background::start(&sandbox, call("work -j1 --until-idle"));
     let mut workers: Vec<Background> = (0..WORKERS).map(start).collect();
     for worker in &mut workers {
-        worker.wait().ok();
+        worker.wait().exits(0);
     }
     assert_eq!(sandbox.log(), ["start 1 1"]);
 }

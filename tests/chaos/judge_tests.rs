@@ -41,12 +41,12 @@ fn side(promises: &mut Promises) -> &mut Vec<Line> {
 /// Jobs 1 and 2 are dead, 3 and 4 have succeeded, 5 is cancelled, and 6 waits for job 1.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new(JOBS);
-    sandbox.run("apply -q").ok();
-    sandbox.run("enqueue bad once last").ok().prints("1\n2\n3\n4\n");
+    sandbox.run("apply -q").exits(0);
+    sandbox.run("enqueue bad once last").exits(0).prints("1\n2\n3\n4\n");
     sandbox.run("work -j1 --drain").exits(1);
     sandbox.add("good --unique-key k --env BATCH=b");
-    sandbox.run("cancel 5").ok();
-    sandbox.run("enqueue good --after 1").ok();
+    sandbox.run("cancel 5").exits(0);
+    sandbox.run("enqueue good --after 1").exits(0);
     sandbox
 }
 
@@ -150,7 +150,7 @@ fn the_judge_sees_what_the_audit_finds() {
     .enumerate()
     {
         let copy = format!("{number}.db");
-        sandbox.run(&format!("backup {copy}")).ok();
+        sandbox.run(&format!("backup {copy}")).exits(0);
         Sql::open(&sandbox.path(&copy)).force(tampering);
         let rows = Rows::read(&sandbox.path(&copy)).expect("the database can be read");
         let found = judge(&rows, &Promises::of([], None), Moment::Any);

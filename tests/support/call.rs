@@ -208,7 +208,7 @@ impl Finished {
     }
 
     /// It ended well, and said nothing on standard error that no [`Finished::says`] before this expects, but for the log of a
-    /// worker and [`NEWS`].
+    /// worker and [`NEWS`]. The suites in `chaos`, which do not know what is said when, look at the status alone.
     #[track_caller]
     pub fn ok(self) -> Self {
         let is_news = |line: &str| NEWS.iter().any(|news| line.contains(news));

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::connection::distrust_schema;
 use super::error::{Result, StoreError};
 use super::open::Store;
+use super::rename::rename_new;
 use super::row::{one, value};
 use super::store_file::{Draft, sync_dir};
 
@@ -84,7 +84,7 @@ fn copy_across(draft: &Path, target: &Path, folder: &Path) -> io::Result<()> {
     let mut copy = File::options().create_new(true).write(true).mode(0o600).open(&partial)?;
     let published = io::copy(&mut File::open(draft)?, &mut copy)
         .and_then(|_| copy.sync_all())
-        .and_then(|()| Ok(renameat_with(CWD, &partial, CWD, target, RenameFlags::NOREPLACE)?));
+        .and_then(|()| rename_new(&partial, target));
     if published.is_err() {
         // What went wrong before is the error to tell.
         let _ = fs::remove_file(&partial);

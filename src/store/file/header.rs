@@ -1,11 +1,12 @@
 //! Refuses files that are no sound database of this program's major version.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rusqlite::Connection;
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use super::error::{Result, StoreError};
 use super::row::{one, value};
@@ -53,8 +54,9 @@ pub fn check_header(file: &StoreFile) -> Result<()> {
     if !found.is_file() {
         return Err(StoreError::Foreign(path.to_owned(), "it is not a regular file"));
     }
-    if found.nlink() > 1 {
-        return Err(StoreError::HardLinked(path.to_owned(), found.nlink()));
+    let names = names(path, &found).map_err(failed)?;
+    if names > 1 {
+        return Err(StoreError::HardLinked(path.to_owned(), names));
     }
     for beside in BESIDE.map(|suffix| file.beside(suffix)) {
         if fs::symlink_metadata(&beside).is_ok_and(|found| !found.is_file()) {
@@ -94,4 +96,12 @@ pub fn check_header(file: &StoreFile) -> Result<()> {
         return Err(damaged(path, format!("it has {length} bytes where its header says {expected}")));
     }
     Ok(())
+}
+
+/// The number of names of a file. FUSE keeps an old one for a second after a link or an unlink, so more than one is looked at again.
+fn names(path: &Path, found: &Metadata) -> io::Result<u64> {
+    if found.nlink() == 1 {
+        return Ok(1);
+    }
+    Ok(statx(CWD, path, AtFlags::STATX_FORCE_SYNC, StatxFlags::NLINK)?.stx_nlink.into())
 }

@@ -75,7 +75,7 @@ impl Nights {
 }
 
 fn jobs(clock: &Clock, name: &str) -> Vec<Value> {
-    clock.run(&format!("inspect jobs --name {name} --json")).ok().json_lines()
+    clock.run(&format!("inspect jobs --name {name} --json")).exits(0).json_lines()
 }
 
 fn count(clock: &Clock, name: &str, state: &str) -> usize {
@@ -91,7 +91,7 @@ fn a_crontab_runs_each_night_once_whatever_happens_to_clock_and_workers() {
         Background::worker(clock.sandbox(), call)
     };
     nights.set(2, -3_600);
-    clock.run("apply").ok();
+    clock.run("apply").exits(0);
     // A quiet night, with two workers.
     let workers = [worker(), worker()];
     nights.set(2, -1);
@@ -117,7 +117,7 @@ fn a_crontab_runs_each_night_once_whatever_happens_to_clock_and_workers() {
     wait_until("the alert", || count(clock, "alert", "succeeded") == 1);
     assert_eq!(count(clock, "report", "pending"), 1);
     std::fs::remove_file(clock.sandbox().path("broken")).expect("it was there");
-    clock.run("retry backup").ok();
+    clock.run("retry backup").exits(0);
     wait_until("the report goes on", || nights.is_reported(6));
     // A week later the old is pruned. The night before is looked at first, because of two nights that are seen at once only
     // the later one has its report.
@@ -128,7 +128,7 @@ fn a_crontab_runs_each_night_once_whatever_happens_to_clock_and_workers() {
         nights.is_reported(14) && count(clock, "prune", "succeeded") > 0
     });
     last.kill();
-    clock.run("work --drain").ok();
+    clock.run("work --drain").exits(0);
 
     let mut reports: BTreeMap<String, usize> = BTreeMap::new();
     for report in jobs(clock, "report") {
@@ -143,5 +143,5 @@ fn a_crontab_runs_each_night_once_whatever_happens_to_clock_and_workers() {
     // No overlap: between the start and the end of a sync there is no other sync, but what was killed has no end.
     let syncs: Vec<&String> = log.iter().filter(|line| line.starts_with("sync")).collect();
     assert!(syncs.windows(2).all(|pair| pair[0] != pair[1] || pair[1] == "sync start"), "{syncs:?}");
-    assert_eq!(clock.run("doctor --json").ok().json()["problems"], json!([]));
+    assert_eq!(clock.run("doctor --json").exits(0).json()["problems"], json!([]));
 }

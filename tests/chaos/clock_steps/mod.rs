@@ -114,7 +114,7 @@ impl Clock {
 
     #[track_caller]
     fn add(&self, line: &str) -> u64 {
-        self.run(&format!("enqueue {line}")).ok().id()
+        self.run(&format!("enqueue {line}")).exits(0).id()
     }
 
     #[track_caller]
@@ -156,16 +156,16 @@ fn all_is_well(clock: &Clock, corrections: usize) {
     }
     let dead = rows.attempts.values().filter(|attempt| attempt.end.dead_reason.is_some());
     assert!(dead.into_iter().all(|attempt| attempt.end.error_code.as_deref() == Some("TIMEOUT")));
-    for attempt in clock.run("inspect attempts --json").ok().json_lines() {
+    for attempt in clock.run("inspect attempts --json").exits(0).json_lines() {
         assert!(
             attempt["duration_ms"].as_i64().is_some_and(|ms| (0..60 * SECOND).contains(&ms)),
             "{attempt}"
         );
     }
     for line in ["inspect", "inspect jobs", "inspect 1", "inspect 1.1"] {
-        clock.run(line).ok();
+        clock.run(line).exits(0);
     }
-    clock.run("doctor").ok();
+    clock.run("doctor").exits(0);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn steps_under_running_workers_run_nothing_twice_and_leave_nothing_stuck() {
     let clock = Clock::new(JOBS);
     clock.add("quick");
     let zone = |dice: &mut StdRng| ZONES[dice.random_range(0..ZONES.len())];
-    clock.call("apply").env("TZ", zone(&mut dice)).run().ok();
+    clock.call("apply").env("TZ", zone(&mut dice)).run().exits(0);
     let worker = |zone| Background::worker(clock.sandbox(), clock.call("work -j3").env("TZ", zone));
     let mut workers = [worker(ZONES[0]), worker(ZONES[2])];
     let (mut offset, mut corrections) = (0, 0);
@@ -188,7 +188,7 @@ fn steps_under_running_workers_run_nothing_twice_and_leave_nothing_stuck() {
         }
         clock.set(offset);
         if dice.random_bool(0.2) {
-            clock.call("apply").env("TZ", zone(&mut dice)).run().ok();
+            clock.call("apply").env("TZ", zone(&mut dice)).run().exits(0);
         }
         for _ in 0..dice.random_range(0..3) {
             clock.add(["quick", "flaky", "slow", "late", "flaky --priority 3"][dice.random_range(0..5)]);
@@ -196,13 +196,13 @@ fn steps_under_running_workers_run_nothing_twice_and_leave_nothing_stuck() {
         pause(&mut dice, 0..=150);
     }
     wait_until("every job ends though the clock stays where it was set last", || {
-        let counts = clock.run("inspect --json").ok().json()["counts"].clone();
+        let counts = clock.run("inspect --json").exits(0).json()["counts"].clone();
         ["ready", "scheduled", "retrying", "blocked", "running"].iter().all(|state| counts[state] == 0)
     });
-    println!("{steps} steps, {} jobs", clock.run("inspect jobs --json").ok().json_lines().len());
+    println!("{steps} steps, {} jobs", clock.run("inspect jobs --json").exits(0).json_lines().len());
     for worker in &mut workers {
         worker.signal(Signal::TERM);
-        worker.wait().ok();
+        worker.wait().exits(0);
     }
     all_is_well(&clock, corrections);
     let rows = Rows::read(&clock.sandbox().db()).expect("the database can be read");
@@ -216,13 +216,13 @@ fn steps_between_commands_run_nothing_twice_and_leave_nothing_stuck() {
     for step in STEPS {
         for step in [step, -step] {
             let clock = Clock::new(JOBS);
-            clock.run("enqueue quick flaky slow").ok();
-            clock.run("apply").ok();
+            clock.run("enqueue quick flaky slow").exits(0);
+            clock.run("apply").exits(0);
             clock.set(step);
-            clock.run("work -j1 --max-jobs 2").ok();
+            clock.run("work -j1 --max-jobs 2").exits(0);
             clock.set(-step);
-            clock.run("enqueue quick flaky").ok();
-            clock.run("work -j3 --drain").ok();
+            clock.run("enqueue quick flaky").exits(0);
+            clock.run("work -j3 --drain").exits(0);
             all_is_well(&clock, 0);
         }
     }
@@ -231,7 +231,7 @@ fn steps_between_commands_run_nothing_twice_and_leave_nothing_stuck() {
 #[test]
 fn a_timeout_and_the_length_of_an_attempt_do_not_heed_the_wall_clock() {
     let clock = Clock::new(JOBS);
-    clock.run("enqueue late gated").ok();
+    clock.run("enqueue late gated").exits(0);
     let worker = clock.worker("-j2");
     clock.sandbox().until_logged(2);
     clock.set(-10 * YEAR);
@@ -257,10 +257,10 @@ fn nobody_takes_over_from_a_worker_whose_clock_was_set() {
         let second = clock.worker("-j1");
         let id = clock.add("quick");
         wait_until("the second works", || {
-            clock.run(&format!("inspect {id} --json")).ok().json()["state"] == "succeeded"
+            clock.run(&format!("inspect {id} --json")).exits(0).json()["state"] == "succeeded"
         });
-        assert_eq!(clock.run("inspect 1 --json").ok().json()["state"], "running");
-        assert_eq!(clock.run("inspect workers --json").ok().json_lines()[0]["alive"], true);
+        assert_eq!(clock.run("inspect 1 --json").exits(0).json()["state"], "running");
+        assert_eq!(clock.run("inspect workers --json").exits(0).json_lines()[0]["alive"], true);
         drop(second);
     }
     clock.sandbox().write("go", "");
@@ -278,12 +278,12 @@ fn an_expiry_and_a_given_time_are_those_of_the_wall_clock() {
     };
     let due = clock.add(&format!("quick --at {}", time(clock.now() + 3 * 3_600)));
     let later = clock.add(&format!("quick --at {}", time(clock.now() + 30 * 3_600)));
-    let state = |id: u64| clock.run(&format!("inspect {id} --json")).ok().json()["state"].clone();
+    let state = |id: u64| clock.run(&format!("inspect {id} --json")).exits(0).json()["state"].clone();
     // A step back lets nothing expire, and nothing that was given a time of its own run before it.
     clock.set(-20 * HOUR);
     assert_eq!(state(expiring), "pending");
     clock.run("work --until-idle").exits(0);
-    let counts = clock.run("inspect --json").ok().json()["counts"].clone();
+    let counts = clock.run("inspect --json").exits(0).json()["counts"].clone();
     assert_eq!((&counts["scheduled"], &counts["dead"]), (&json!(2), &json!(0)), "{counts}");
     assert_eq!((state(expiring), state(kept)), (json!("succeeded"), json!("succeeded")));
     let expiring = clock.add("quick --expires-in 1h");
@@ -291,24 +291,24 @@ fn an_expiry_and_a_given_time_are_those_of_the_wall_clock() {
     assert_eq!(state(expiring), "dead");
     clock.run("work --until-idle").exits(1);
     assert_eq!((state(due), state(later)), (json!("succeeded"), json!("pending")));
-    assert_eq!(clock.run(&format!("inspect {expiring} --json")).ok().json()["dead_reason"], "expired");
+    assert_eq!(clock.run(&format!("inspect {expiring} --json")).exits(0).json()["dead_reason"], "expired");
     assert_eq!(clock.sandbox().log().len(), 3);
-    clock.run("doctor").ok();
+    clock.run("doctor").exits(0);
 }
 
 #[test]
 fn what_was_delayed_or_paused_while_the_clock_was_ahead_waits_no_longer_than_was_asked_for() {
     for is_worker_alive in [false, true] {
         let clock = Clock::new(JOBS);
-        clock.run("apply").ok();
+        clock.run("apply").exits(0);
         let named = clock.add("quick --at 2099-01-01T00:00:00Z");
         let changed = clock.add("quick --in 730d");
         let worker = is_worker_alive.then(|| clock.worker("-j2"));
         clock.set(YEAR);
         let delayed = clock.add("quick --in 10s");
-        clock.run(&format!("change {changed} --in 10s")).ok();
+        clock.run(&format!("change {changed} --in 10s")).exits(0);
         for what in ["paced", "--schedule tick", "--all"] {
-            clock.run(&format!("pause {what} --for 10s")).ok();
+            clock.run(&format!("pause {what} --for 10s")).exits(0);
         }
         clock.set(0);
         let worker = worker.unwrap_or_else(|| clock.worker("-j2"));
@@ -325,9 +325,9 @@ fn what_was_delayed_or_paused_while_the_clock_was_ahead_waits_no_longer_than_was
         for id in [changed, delayed] {
             clock.sandbox().until_state(id, "succeeded");
         }
-        let state = |id: u64| clock.run(&format!("inspect {id} --json")).ok().json()["phase"].clone();
+        let state = |id: u64| clock.run(&format!("inspect {id} --json")).exits(0).json()["phase"].clone();
         assert_eq!(state(named), "scheduled");
         drop(worker);
-        clock.run("doctor").ok();
+        clock.run("doctor").exits(0);
     }
 }

@@ -17,7 +17,7 @@ fn a_promised_time_comes_once_in_any_zone() {
             "[jobs.local]\ncommand = 'echo $RUNNER_SCHEDULED_FOR >> log'\nschedule = '{line}'\n"
         ));
         let in_zone = |line: &str, zone: &str| clock.call(line).env("TZ", zone).run();
-        in_zone("apply", ZONES[0]).ok();
+        in_zone("apply", ZONES[0]).exits(0);
         let sql = clock.sandbox().sql();
         if applied_by_1_0 {
             sql.run("UPDATE schedules SET timezone = NULL, machine_timezone = NULL");
@@ -27,10 +27,10 @@ fn a_promised_time_comes_once_in_any_zone() {
             let next = sql.number("SELECT next_at FROM schedules");
             // Somebody looks before its time, in any zone.
             clock.set_to(next - dice.random_range(1_000..600_000));
-            in_zone("work --until-idle", ZONES.choose(&mut dice).expect("a zone")).ok();
+            in_zone("work --until-idle", ZONES.choose(&mut dice).expect("a zone")).exits(0);
             clock.set_to(next + dice.random_range(0..1_000));
             for _ in 0..2 {
-                in_zone("work --until-idle", ZONES.choose(&mut dice).expect("a zone")).ok();
+                in_zone("work --until-idle", ZONES.choose(&mut dice).expect("a zone")).exits(0);
             }
             let fired = sql.all("SELECT scheduled_for FROM jobs ORDER BY id", |row| row.get::<_, i64>(0));
             assert_eq!(u64::try_from(fired.len()), Ok(look + 1), "{line} {applied_by_1_0}: {fired:?}");
@@ -39,6 +39,6 @@ fn a_promised_time_comes_once_in_any_zone() {
                 assert_eq!(clock_in(ZONES[0], next), "16:10");
             }
         }
-        clock.run("doctor").ok();
+        clock.run("doctor").exits(0);
     }
 }

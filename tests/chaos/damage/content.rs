@@ -174,7 +174,7 @@ fn whatever_an_index_says_every_verb_answers_in_words() {
         let mut trial =
             Trial::new(&Population::get().closed(), format!("{index} built with {to:?} for {from:?}"));
         let sandbox = trial.sandbox();
-        sandbox.run("resume net").ok();
+        sandbox.run("resume net").exits(0);
         for priority in [-3, 9, 2, 2] {
             sandbox.add(&format!("good --priority {priority} --expires-in 9d"));
         }

@@ -76,8 +76,8 @@ const STATEMENTS: [&str; 36] = [
 fn sandbox() -> Sandbox {
     let sandbox = many_kinds();
     sandbox.write("scheduled.toml", "[jobs.nightly]\ncommand = 'true'\nschedule = '@daily'\n");
-    sandbox.run("apply --file scheduled.toml").ok();
-    sandbox.run("limit net --max-running 2").ok();
+    sandbox.run("apply --file scheduled.toml").exits(0);
+    sandbox.run("limit net --max-running 2").exits(0);
     sandbox
 }
 

@@ -139,15 +139,15 @@ fn make() -> Population {
         sandbox.add(name);
     }
     sandbox.add("good --expires-in 1ms");
-    sandbox.call("enqueue --stdin -- cat").stdin("x".repeat(9_000)).run().ok();
-    sandbox.call("enqueue good --").arg("an argument").arg("y".repeat(5_000)).run().ok();
+    sandbox.call("enqueue --stdin -- cat").stdin("x".repeat(9_000)).run().exits(0);
+    sandbox.call("enqueue good --").arg("an argument").arg("y".repeat(5_000)).run().exits(0);
     sandbox.run("work -j4 --until-idle").exits(1);
     hold(&sandbox);
-    sandbox.run("pause net").ok();
+    sandbox.run("pause net").exits(0);
     sandbox.add("good --unique-key one --queue net");
     sandbox.add("good --idempotency-key two --in 9d");
     let called_off = sandbox.add("bad --in 9d");
-    sandbox.run(&format!("cancel {called_off}")).ok();
+    sandbox.run(&format!("cancel {called_off}")).exits(0);
     for priority in -20..20 {
         sandbox.add(&format!("good --queue net --priority {priority}"));
         sandbox.add(&format!("flaky --queue q{} --in 9d", priority + 20));

@@ -93,7 +93,7 @@ impl Starts {
         fs::create_dir(starts.folder(NOTHING)).expect("a folder");
         starts.run(WAITING, "enqueue good once");
         starts.run(WORK, "enqueue good flaky once once-bad bad good after");
-        starts.call(WORK, "enqueue reader --stdin").stdin(input()).run().ok();
+        starts.call(WORK, "enqueue reader --stdin").stdin(input()).run().exits(0);
         starts.run(FINISHED, "enqueue good bad");
         starts.call(FINISHED, "work -j1 --drain -q").run().exits(1);
         starts.run(FINISHED, "enqueue once");
@@ -143,7 +143,7 @@ impl Starts {
 
     fn run(&self, start: &str, line: &str) {
         fs::create_dir_all(self.folder(start)).expect("a folder");
-        self.call(start, line).run().ok();
+        self.call(start, line).run().exits(0);
     }
 
     /// A place of its own that is as it is before this scene.

@@ -32,7 +32,8 @@ fn nothing_is_removed_but_what_ended_well() {
         || Background::start(&sandbox, sandbox.call("work -j3 --queue default --queue few --keep 20ms"));
     let mut workers: Vec<Background> = (0..WORKERS).map(|_| worker()).collect();
     for _ in 0..plan.length {
-        for id in sandbox.run(&format!("enqueue {}", CALLS[dice.random_range(0..CALLS.len())])).ok().ids() {
+        for id in sandbox.run(&format!("enqueue {}", CALLS[dice.random_range(0..CALLS.len())])).exits(0).ids()
+        {
             promises.acknowledged.insert(id, Acknowledged::default());
         }
         pause(&mut dice, 0..=150);
@@ -63,7 +64,7 @@ fn nothing_is_removed_but_what_ended_well() {
     }
     // The totals that monitoring reads keep what was removed.
     let begun: BTreeSet<_> = promises.side.iter().flatten().map(|line| line.attempt).collect();
-    let metrics = sandbox.run("inspect --openmetrics").ok().stdout;
+    let metrics = sandbox.run("inspect --openmetrics").exits(0).stdout;
     let counted: usize = metrics
         .lines()
         .filter(|line| line.starts_with("runner_attempts_total{"))
@@ -74,10 +75,10 @@ fn nothing_is_removed_but_what_ended_well() {
     if counted < begun.len() {
         violations.add(format!("{} attempts began and {counted} are counted", begun.len()));
     }
-    sandbox.run("doctor").ok();
+    sandbox.run("doctor").exits(0);
 
     // A success stays while a death that nobody has dealt with is good only because of it.
-    sandbox.run("resolve --dead -q").ok();
+    sandbox.run("resolve --dead -q").exits(0);
     let last = Background::start(&sandbox, sandbox.call("work --queue default --queue few --keep 1ms"));
     wait_until("a living worker has removed all of it", || {
         sandbox.sql().number("SELECT count(*) FROM jobs WHERE state IN ('succeeded', 'cancelled')") == 0

@@ -42,7 +42,7 @@ fn every_promise_holds_whatever_is_killed_and_when() {
     sandbox.write("lines.sh", jobs::LINES);
     let shared = Shared::default();
     sandbox.add("quick");
-    sandbox.run("apply").ok();
+    sandbox.run("apply").exits(0);
     let over = AtomicBool::new(false);
     let (tally, seen) = thread::scope(|scope| {
         let bell = Bell(&over);
@@ -58,17 +58,22 @@ fn every_promise_holds_whatever_is_killed_and_when() {
         (tally, watcher.join().expect("the watcher"))
     });
     for (schedule, ..) in jobs::SCHEDULES {
-        sandbox.run(&format!("pause --schedule {schedule}")).ok();
+        sandbox.run(&format!("pause --schedule {schedule}")).exits(0);
     }
     nights::check_without_worker(&sandbox, &shared);
     wait_until("every pause has ended", || {
-        sandbox.run("inspect queues --json").ok().json_lines().iter().all(|queue| queue["paused"] == false)
+        sandbox
+            .run("inspect queues --json")
+            .exits(0)
+            .json_lines()
+            .iter()
+            .all(|queue| queue["paused"] == false)
     });
     let ran = sandbox.run("work -j8 --drain -q");
     // Jobs that wait for a cancelled or dead job are given up below.
     shared.expect(only_told_of_deaths(&ran), || format!("the last worker complained: {ran}"));
-    for blocked in sandbox.run("inspect jobs --state blocked --json").ok().json_lines() {
-        sandbox.run(&format!("cancel {}", blocked["id"])).ok();
+    for blocked in sandbox.run("inspect jobs --state blocked --json").exits(0).json_lines() {
+        sandbox.run(&format!("cancel {}", blocked["id"])).exits(0);
     }
     let rows = traffic::look(&sandbox, &shared, Some(&seen));
     check(&sandbox, &shared, &rows);

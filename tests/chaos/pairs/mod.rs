@@ -29,7 +29,7 @@ fn nothing_of_one_project_stands_for_another() {
         fs::create_dir(sandbox.path(project)).expect("a folder");
         sandbox.write(&format!("{project}/jobs.toml"), jobs::file(project));
     }
-    acts::enqueue_with_input(&sandbox, &mut dice).ok();
+    acts::enqueue_with_input(&sandbox, &mut dice).exits(0);
     limit(&sandbox, 2);
     let mut files = BTreeMap::new();
     let mut tally: BTreeMap<String, u64> = BTreeMap::new();
@@ -47,7 +47,7 @@ fn nothing_of_one_project_stands_for_another() {
             }
         }
         if dice.random_bool(0.1) {
-            acts::enqueue_with_input(&sandbox, &mut dice).ok();
+            acts::enqueue_with_input(&sandbox, &mut dice).exits(0);
         }
         let newest = sandbox.sql().number("SELECT coalesce(max(id), 0) FROM jobs");
         let acts: Vec<Act> =
@@ -68,7 +68,7 @@ fn nothing_of_one_project_stands_for_another() {
         }
         note_files(&sandbox, &mut files);
     }
-    sandbox.run("resume --all").ok();
+    sandbox.run("resume --all").exits(0);
     sandbox.run(&format!("resume {}", jobs::LIMITED));
     sandbox.run("work -j4 --drain -q");
     // The judge goes by the last limit for all that ran.
@@ -84,7 +84,7 @@ fn nothing_of_one_project_stands_for_another() {
 }
 
 fn limit(sandbox: &Sandbox, most: u32) {
-    sandbox.run(&format!("limit {} --max-running {most}", jobs::LIMITED)).ok();
+    sandbox.run(&format!("limit {} --max-running {most}", jobs::LIMITED)).exits(0);
 }
 
 /// Waits for the end of a call; whatever keeps its job from starting is taken away.
@@ -146,7 +146,7 @@ fn check(sandbox: &Sandbox, files: &BTreeMap<u64, String>, violations: &Violatio
     if !told.is_subset(&open) || told.len() < open.len().min(20) {
         violations.add(format!("{told:?} are told as dead, of {open:?} without a later success: {ran}"));
     }
-    sandbox.run("resolve --dead --recovered -q").ok();
+    sandbox.run("resolve --dead --recovered -q").exits(0);
     let (still, left) = deaths(sandbox);
     if !still.is_empty() || left != open {
         violations

@@ -153,12 +153,12 @@ pub fn record_upgrade() -> Recording {
     day.works();
     day.loses_a_worker();
     let first = day.records().len();
-    day.next("inspect").ok();
-    assert_eq!(day.next("enqueue good").ok().ids().len(), 1);
+    day.next("inspect").exits(0);
+    assert_eq!(day.next("enqueue good").exits(0).ids().len(), 1);
     day.add("good");
     day.next("work -j2 --drain --log json").exits(1);
     day.add("plain");
-    day.run("work -j1 --drain --log json").ok();
+    day.run("work -j1 --drain --log json").exits(0);
     Recording { first, by_next_version: true, ..day.ends() }
 }
 
@@ -168,7 +168,7 @@ pub fn record_older(sql: &str) -> Recording {
     let day = Day::begins_with(sql);
     let origin = Some(Origin::of(&day.sandbox.path("disk").join(DB)));
     let first = day.before.len();
-    day.run("inspect").ok();
+    day.run("inspect").exits(0);
     day.enqueues();
     day.works();
     day.loses_a_worker();
@@ -280,12 +280,12 @@ impl Day {
     }
 
     fn add(&self, line: &str) -> u64 {
-        self.run(&format!("enqueue {line}")).ok().id()
+        self.run(&format!("enqueue {line}")).exits(0).id()
     }
 
     /// A call that promises something by ending well.
     fn does(&self, line: &str) {
-        self.run(line).ok();
+        self.run(line).exits(0);
         self.notes(line);
     }
 
@@ -295,11 +295,11 @@ impl Day {
 
     fn enqueues(&self) {
         self.add("good");
-        self.call("enqueue reader --stdin").stdin("input ".repeat(3000)).run().ok();
+        self.call("enqueue reader --stdin").stdin("input ".repeat(3000)).run().exits(0);
         let (batch, size) = BATCH;
         let lines = format!("{{\"name\":\"plain\",\"env\":{{\"BATCH\":\"{batch}\"}}}}\n").repeat(size);
-        assert_eq!(self.call("enqueue --batch -").stdin(lines).run().ok().ids().len(), size);
-        self.run("enqueue flaky bad once once-bad").ok();
+        assert_eq!(self.call("enqueue --batch -").stdin(lines).run().exits(0).ids().len(), size);
+        self.run("enqueue flaky bad once once-bad").exits(0);
         self.add("good --unique-key u --idempotency-key i");
         let cancelled = self.add("good");
         self.does(&format!("cancel {cancelled}"));
@@ -310,15 +310,15 @@ impl Day {
     /// What waits is changed, and everything is paused for a while.
     fn changes(&self) {
         let job = self.add("good --in 500ms --idempotency-key moved");
-        self.run(&format!("change {job} --priority 4")).ok();
+        self.run(&format!("change {job} --priority 4")).exits(0);
         self.notes(&format!("prioritize {job}=4"));
-        let other = self.run(&format!("change {job} --redefine")).ok().id();
+        let other = self.run(&format!("change {job} --redefine")).exits(0).id();
         self.notes(&format!("cancel {job}"));
         self.notes(&format!("prioritize {other}=4"));
-        self.run(&format!("change {other} --now")).ok();
+        self.run(&format!("change {other} --now")).exits(0);
         self.does("pause --all");
-        self.run("work -j2 --until-idle --log json").ok();
-        self.run(&format!("pause {PAUSED} --for 1h")).ok();
+        self.run("work -j2 --until-idle --log json").exits(0);
+        self.run(&format!("pause {PAUSED} --for 1h")).exits(0);
         self.does("resume --all");
         self.does(&format!("pause {PAUSED}"));
     }
@@ -326,18 +326,18 @@ impl Day {
     fn works(&self) {
         self.run("work -j2 --until-idle --log json").exits(1);
         self.does(&format!("resume {PAUSED}"));
-        self.run("work -j1 --until-idle --log json").ok();
+        self.run("work -j1 --until-idle --log json").exits(0);
     }
 
     fn loses_a_worker(&self) {
         self.sandbox.write("hold", "");
         let before = self.lines();
-        assert_eq!(self.run("enqueue once-held held").ok().ids().len(), 2);
+        assert_eq!(self.run("enqueue once-held held").exits(0).ids().len(), 2);
         let worker = Background::worker(&self.sandbox, self.call("work -j3 --log json"));
         wait_until("both have begun", || self.lines() == before + 2);
         self.add("good");
         self.add("flaky");
-        self.run("inspect").ok();
+        self.run("inspect").exits(0);
         wait_until("the others are through", || self.lines() == before + 6);
         self.kill(worker);
         std::fs::remove_file(self.sandbox.path("hold")).expect("it was there");
@@ -357,7 +357,7 @@ impl Day {
     }
 
     fn runs(&self, name: &str) {
-        self.run(&format!("run {name} --json")).ok();
+        self.run(&format!("run {name} --json")).exits(0);
     }
 
     /// A `run` is killed once its first job has begun, wherever it is by then.
@@ -386,18 +386,18 @@ impl Day {
     fn is_copied(&self) {
         let copy = self.sandbox.path("disk").join(DB).with_file_name("copy.db");
         let call = self.call("backup copy.db").dir(copy.parent().expect("a folder"));
-        call.run().ok();
+        call.run().exits(0);
         self.notes("backup copy.db");
         self.add("good");
     }
 
     fn is_scheduled(&self) {
-        self.run("apply").ok();
+        self.run("apply").exits(0);
         let applied = Instant::now();
-        assert_eq!(self.run("enqueue finally").ok().ids().len(), 3);
+        assert_eq!(self.run("enqueue finally").exits(0).ids().len(), 3);
         wait_until("the schedule is due", || applied.elapsed() > Duration::from_millis(1_100));
-        self.run("work -j1 --drain --log json").ok().shows("schedule_fired");
-        self.run("pause --schedule tick").ok();
+        self.run("work -j1 --drain --log json").exits(0).shows("schedule_fired");
+        self.run("pause --schedule tick").exits(0);
     }
 
     fn is_loud(&self) {
@@ -405,7 +405,7 @@ impl Day {
             self.add("loud");
         }
         // They have the same priority and run after the others, when the log has begun anew over what it held before.
-        self.run("enqueue flaky good").ok();
-        self.run("work -j1 --drain --log json").ok();
+        self.run("enqueue flaky good").exits(0);
+        self.run("work -j1 --drain --log json").exits(0);
     }
 }

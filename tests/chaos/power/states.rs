@@ -206,7 +206,7 @@ fn wrong_after_revival(recording: &Recording, folder: &Path, db: &Path, story: &
         call.env("HOLD", recording.sandbox.path("hold")).run()
     };
     if !db.exists() {
-        run("enqueue good").ok().prints("1\n");
+        run("enqueue good").exits(0).prints("1\n");
     }
     // The machine was started anew: what ran before is gone, whichever process has its process ids now.
     Sql::open(db).run("UPDATE workers SET boot_id = 'before the power cut'");
@@ -218,16 +218,16 @@ fn wrong_after_revival(recording: &Recording, folder: &Path, db: &Path, story: &
     if problems.iter().any(|problem| problem["rule"] != "running jobs have a worker") {
         wrong.push(format!("the doctor found something: {ran}"));
     }
-    run(&format!("resume {PAUSED}")).ok();
-    run("resume --all").ok();
+    run(&format!("resume {PAUSED}")).exits(0);
+    run("resume --all").exits(0);
     if recording.origin.is_some() {
-        run("resume closed").ok();
+        run("resume closed").exits(0);
         wrong.extend(wrong_after_work(&run("work -j4 --until-idle -q")));
         // Nobody waits for what an earlier version puts off for years.
         let years = "state = 'pending' AND run_at > (unixepoch() + 86400) * 1000";
         let far = format!("SELECT CAST(id AS TEXT) FROM jobs WHERE {years}");
         let far = Sql::open(db).all(&far, |row| row.get::<_, String>(0)).join(" ");
-        run(&format!("cancel {far}")).ok();
+        run(&format!("cancel {far}")).exits(0);
     }
     for name in recording.nightly {
         wrong.extend(wrong_after_next_night(db, name, &run(&format!("run {name} --json"))));
