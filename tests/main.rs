@@ -50,6 +50,7 @@ mod monitoring;
 mod names;
 mod neighbours;
 mod openmetrics;
+mod other_programs;
 mod overview;
 mod page;
 mod page_length;

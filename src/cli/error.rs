@@ -13,7 +13,7 @@ use super::accounts;
 use crate::call_target::{CallTarget, to_type};
 use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::paths::ForeignLink;
-use crate::store::{NoRoom, StoreError, Untrusted};
+use crate::store::{NoRoom, StoreError, Untrusted, Version};
 use crate::text::shell_word;
 use crate::view::terminal;
 
@@ -198,15 +198,7 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             .into(),
         ),
         StoreError::OtherMajor { found, known, .. } => {
-            let hint = match found.major() {
-                newer if newer > known.major() => format!("use a runner that knows version {newer}"),
-                0 => "it was made before the first release; name another file with --db".to_owned(),
-                older => format!(
-                    "the last runner that knows version {older} brings it up to version {}",
-                    older + 1
-                ),
-            };
-            (ExitStatus::OTHER_VERSION, hint.into())
+            (ExitStatus::OTHER_VERSION, way_to_version(*found, *known).into())
         }
         StoreError::NotUpgraded { .. } => (
             ExitStatus::IO,
@@ -251,6 +243,14 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             ExitStatus::LATER,
             format!("try again; {} shows who works on it", to_type("inspect", "workers")).into(),
         ),
+        StoreError::BusyWithoutWal(path) => (
+            ExitStatus::LATER,
+            format!(
+                "`fuser {}` shows who has it open; once that has ended, the next command that writes puts it back into WAL mode",
+                shell_word(&path.to_string_lossy())
+            )
+            .into(),
+        ),
         StoreError::Full(why) => (ExitStatus::IO, way_to_room(*why)),
         StoreError::CommitUnknown(_) => {
             (ExitStatus::IO, format!("look with {} before you do it again", to_type("inspect", "")).into())
@@ -270,6 +270,15 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
 /// The way around a link that is not followed.
 fn name_target(link: &ForeignLink) -> String {
     format!("if you trust that user, name what the link leads to, {}, in its place", link.target.display())
+}
+
+/// The way to use a database of this major version with a program that knows another one.
+fn way_to_version(found: Version, known: Version) -> String {
+    match found.major() {
+        newer if newer > known.major() => format!("use a runner that knows version {newer}"),
+        0 => "it was made before the first release; name another file with --db".to_owned(),
+        older => format!("the last runner that knows version {older} brings it up to version {}", older + 1),
+    }
 }
 
 /// What to do where a file may not be written now.

@@ -215,6 +215,11 @@ fn lock_out(target: &StoreFile) -> Result<Option<Connection>> {
     });
     match opened {
         Ok(connection) => {
+            // Where the file is not in WAL mode, only a writer locks all others out.
+            connection.execute_batch("BEGIN EXCLUSIVE; COMMIT").map_err(|error| match error.into() {
+                StoreError::Busy => StoreError::InUse(target.path().to_owned()),
+                other => other,
+            })?;
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
             Ok(Some(connection))
         }

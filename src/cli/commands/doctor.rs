@@ -170,6 +170,13 @@ fn check_files(store: &Store, report: &mut Report) {
     for (path, mode) in [(path, 0o600), (&store.file().run_dir(), 0o700), (&wal, 0o600), (&index, 0o600)] {
         check_mode(path, mode, report);
     }
+    if store.is_without_wal() {
+        report.notes.push(
+            "the database is not in WAL mode, so whoever reads it keeps writers out; the next command that writes to it puts it back, if \
+             nobody else has it open"
+                .to_owned(),
+        );
+    }
 }
 
 fn check_mode(path: &Path, wanted: u32, report: &mut Report) {

@@ -114,7 +114,7 @@ fn filter(args: &PruneArgs) -> PruneFilter {
 
 /// Copies the database, never over an existing file.
 pub fn backup(global: &Global, args: &BackupArgs, out: &mut Output) -> Result<ExitStatus> {
-    let store = locate::open(global)?;
+    let mut store = locate::open(global)?;
     locate::refuse_foreign_link(&args.target)?;
     let shown = locate::display(&args.target);
     if args.target.symlink_metadata().is_ok() {

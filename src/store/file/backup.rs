@@ -24,13 +24,15 @@ const PAGES: i32 = 1_024;
 impl Store {
     /// Copies the database to `target`, which must not exist, while workers go on. `on_progress` is told how many pages
     /// are copied, and how many there are.
-    pub fn backup(&self, target: &Path, on_progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    pub fn backup(&mut self, target: &Path, on_progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         let failed = |error| StoreError::Io(format!("write the copy {}", target.display()), error);
         let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         fs::metadata(folder).map_err(failed)?;
         // The draft lies beside the database, so that has to be a place where something can be written.
         self.check_writable()?;
+        // Otherwise writers would wait until all is copied.
+        self.put_back_wal();
         // SQLite believes a log that lies beside a file, so the draft lies where nobody else can put one.
         let draft = Draft::new(self.file())?;
         self.copy_to(&draft.path, on_progress)?;

@@ -11,6 +11,7 @@ use super::error::Result;
 use super::header::check_version;
 use super::immutable::immutable_uri;
 use super::objects::check_triggers;
+use super::row::{one, value};
 use super::store_file::StoreFile;
 
 /// Makes sure that a commit is on disk before it returns.
@@ -73,6 +74,19 @@ pub fn distrust_schema(connection: &Connection) -> Result<()> {
 pub(super) fn checkpoint_on_close(connection: &Connection, wanted: bool) -> Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !wanted)?;
     Ok(())
+}
+
+/// Whether readers and writers of the file do not stop each other.
+pub(super) fn is_in_wal_mode(connection: &Connection) -> Result<bool> {
+    Ok(one(connection, "PRAGMA journal_mode", [], value::<String>)? == "wal")
+}
+
+/// Puts the file into WAL mode if no other process holds it now, and says whether it is in it.
+pub(super) fn set_wal_mode(connection: &mut Connection) -> Result<bool> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let set = one(connection, "PRAGMA journal_mode = WAL", [], value::<String>);
+    wait_fairly(connection)?;
+    Ok(set? == "wal")
 }
 
 /// How long a writer waits for the write lock.

@@ -76,6 +76,9 @@ pub enum StoreError {
     /// Another process held the write lock for longer than the busy timeout.
     #[error("the database was busy for 10 s: other processes kept writing to it")]
     Busy,
+    /// The same for a file that is not in WAL mode, where whoever reads it keeps writers out.
+    #[error("the database {} was busy for 10 s: another process kept it locked, and one that only reads it can, because it is not in WAL mode", .0.display())]
+    BusyWithoutWal(PathBuf),
     /// No room on the disk, or another reason for which a file may not be written now.
     #[error("{0}: nothing was written")]
     Full(NoRoom),
@@ -159,7 +162,7 @@ impl StoreError {
 
     /// Whether another try is worthwhile, because nothing is broken and something is in the way.
     pub const fn is_passing(&self) -> bool {
-        matches!(self, Self::Busy | Self::Full(_))
+        matches!(self, Self::Busy | Self::BusyWithoutWal(_) | Self::Full(_))
     }
 
     /// Whether the file may be damaged.
@@ -167,6 +170,7 @@ impl StoreError {
         !matches!(
             self,
             Self::Busy
+                | Self::BusyWithoutWal(_)
                 | Self::Full(_)
                 | Self::KeyHeld { .. }
                 | Self::KeyOfNamesake { .. }

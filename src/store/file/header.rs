@@ -88,11 +88,12 @@ pub fn check_header(file: &StoreFile) -> Result<()> {
         high => u64::from(high >> 16),
     };
     let expected = u64::from(pages) * page_size;
-    // Pages that are in the log may be missing from the file. The length is read last, because a checkpoint by another
+    // Pages that are in the log, or that a journal takes back, may be missing from the file. The length is read last, because a checkpoint by another
     // process writes the header first and removes the log last.
-    let has_wal = fs::metadata(file.beside("-wal")).is_ok_and(|wal| wal.len() > 0);
+    let holds_any = |suffix| fs::metadata(file.beside(suffix)).is_ok_and(|found| found.len() > 0);
+    let has_log = holds_any("-wal") || holds_any("-journal");
     let length = fs::metadata(path).map_err(failed)?.len();
-    if !has_wal && length < expected {
+    if !has_log && length < expected {
         return Err(damaged(path, format!("it has {length} bytes where its header says {expected}")));
     }
     Ok(())

@@ -12,7 +12,9 @@ use rusqlite::backup::Backup;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::caller::Caller;
-use super::connection::{SYNC_COMMITS, Sharing, checkpoint_on_close, connect, distrust_schema};
+use super::connection::{
+    SYNC_COMMITS, Sharing, checkpoint_on_close, connect, distrust_schema, is_in_wal_mode, set_wal_mode,
+};
 use super::error::{NoRoom, Result, StoreError};
 use super::header::{check_header, damaged};
 use super::immutable::{
@@ -35,6 +37,8 @@ pub struct Store {
     /// Device and inode of the file that was opened; none for a database in memory.
     identity: Option<(u64, u64)>,
     mode: Mode,
+    /// Whether the file was in WAL mode when this was last looked at, or cannot be written here anyway.
+    has_wal: bool,
     clock: Clock,
     /// The name of the worker that has registered through this store: it need not be woken by its own changes.
     worker: Option<String>,
@@ -105,11 +109,13 @@ impl Store {
         };
         let connection = connection.map_err(|error| explain(error, &file))?;
         let identity = Some(identity);
+        let has_wal = !matches!(mode, Mode::ReadWrite) || is_in_wal_mode(&connection)?;
         let store = Self {
             connection,
             file,
             identity,
             mode,
+            has_wal,
             clock: Clock::Wall,
             worker: None,
             caller: None,
@@ -129,7 +135,9 @@ impl Store {
         if found >= known.version() {
             return Ok(());
         }
-        let upgraded = self.check_writable().and_then(|()| known.upgrade(&self.connection));
+        self.put_back_wal();
+        let upgraded =
+            self.check_writable().and_then(|()| self.autocommit(|connection| known.upgrade(connection)));
         match upgraded.map_err(|error| explain_denial(error, &self.file)) {
             Err(StoreError::NotWritable(_)) if is_on_read_only_file_system(self.file.path()) => {
                 let stamp = Stamp::of(&self.file)?;
@@ -167,6 +175,7 @@ impl Store {
                     file,
                     identity: None,
                     mode: Mode::ReadWrite,
+                    has_wal: true,
                     clock,
                     worker: None,
                     caller: None,
@@ -224,6 +233,7 @@ impl Store {
     /// [`Store::rehearse`] it is part of that.
     pub(in crate::store) fn write<T>(&mut self, body: impl FnOnce(&Tx) -> Result<T>) -> Result<T> {
         self.check_writable()?;
+        self.put_back_wal();
         let written = self.autocommit(|connection| {
             let begun = if connection.is_autocommit() {
                 Some(Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?)
@@ -246,6 +256,19 @@ impl Store {
             Mode::Immutable(_) | Mode::Copied(..) => {
                 Err(StoreError::NotWritable(self.file.path().to_owned()))
             }
+        }
+    }
+
+    /// Whether readers and writers stop each other, because somebody has taken the file out of WAL mode.
+    pub const fn is_without_wal(&self) -> bool {
+        !self.has_wal
+    }
+
+    /// Puts a file that somebody has taken out of WAL mode back into it. Where another process holds the file, that is left to a later
+    /// write, and this one does without.
+    pub(in crate::store) fn put_back_wal(&mut self) {
+        if self.is_without_wal() && self.connection.is_autocommit() {
+            self.has_wal = set_wal_mode(&mut self.connection).unwrap_or(false);
         }
     }
 
@@ -292,7 +315,12 @@ impl Store {
         if done.as_ref().is_err_and(StoreError::may_be_damage) {
             checkpoint_on_close(&self.connection, false)?;
         }
-        done
+        match done {
+            Err(StoreError::Busy) if self.is_without_wal() => {
+                Err(StoreError::BusyWithoutWal(self.file.path().to_owned()))
+            }
+            done => done,
+        }
     }
 
     /// A number that changes whenever another connection has written: a cheap way to see that something may be new.
