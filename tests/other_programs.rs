@@ -77,3 +77,120 @@ fn restore_replaces_no_file_that_somebody_reads_without_wal() {
     sandbox.run("restore b.db").ok();
     assert_eq!(sandbox.count_jobs(), 1);
 }
+
+/// What other programs put into a database, and the command that removes it.
+const HARMLESS: [(&str, &str); 8] = [
+    // As Litestream 0.5.17 does.
+    (
+        "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER); CREATE TABLE _litestream_lock (id INTEGER);
+         INSERT INTO _litestream_seq VALUES (1, 7)",
+        "DROP TABLE \"_litestream_seq\"",
+    ),
+    ("CREATE TABLE \"it's my \"\"table\"\"\" (a INTEGER PRIMARY KEY AUTOINCREMENT)", "DROP TABLE \"it'\\''s my "),
+    ("CREATE VIEW [of mine] AS SELECT id FROM jobs", "DROP VIEW \"of mine\""),
+    ("CREATE VIEW broken AS SELECT gone FROM nowhere", "DROP VIEW \"broken\""),
+    ("CREATE INDEX Mine ON jobs (name COLLATE nocase, state DESC)", "DROP INDEX \"Mine\""),
+    ("CREATE TABLE t (a UNIQUE); CREATE UNIQUE INDEX u ON t (length(a))", "DROP INDEX \"u\""),
+    (
+        "CREATE TABLE t (job REFERENCES jobs (id), attempt REFERENCES attempts (job_id) ON DELETE RESTRICT); INSERT INTO t VALUES (1, 1)",
+        "DROP TABLE \"t\"",
+    ),
+    ("PRAGMA writable_schema = ON; CREATE TABLE t (a);
+      UPDATE sqlite_schema SET sql = 'CREATE TABLE t (a CHECK (only_there(a)))' WHERE name = 't'; INSERT INTO t VALUES (1)", "DROP TABLE \"t\""),
+];
+
+#[test]
+fn what_other_programs_add_is_a_note_and_goes_along() {
+    for (statements, removal) in HARMLESS {
+        let sandbox = Sandbox::empty();
+        sandbox.add("-- true");
+        sandbox.sql().run(statements);
+        let count = "SELECT count(*) FROM sqlite_schema";
+        let objects = sandbox.sql().number(count);
+        let doctor = || sandbox.run("doctor").ok().shows(removal).shows("nothing is wrong");
+        doctor();
+        sandbox.run("backup b.db").ok();
+        sandbox.add("-- true");
+        sandbox.run("restore b.db").ok();
+        assert_eq!(sandbox.sql().number(count), objects, "{statements}");
+        doctor();
+        sandbox.run("work --drain").ok();
+        sandbox.run("prune --older-than 0s").ok();
+        assert_eq!(sandbox.count_jobs(), 0, "{statements}");
+        assert_eq!(sandbox.add("-- true"), 3, "{statements}");
+        doctor();
+    }
+}
+
+#[test]
+fn the_command_of_a_note_removes_what_it_names() {
+    for (statements, _) in HARMLESS {
+        let sandbox = Sandbox::empty();
+        sandbox.add("-- true");
+        sandbox.sql().run(statements);
+        let notes = sandbox.run("doctor --json").ok().json()["notes"].clone();
+        for note in notes.as_array().expect("a list") {
+            let note = note.as_str().expect("a sentence");
+            let (_, command) = note.split_once("if nothing needs it, ").expect("a command");
+            let command = command.strip_suffix(" removes it").expect("a command");
+            let words = shlex(command);
+            assert_eq!(words[..2], ["sqlite3", &sandbox.db().display().to_string()]);
+            // An index goes with its table.
+            let dropped = sandbox.sql().try_run(&words[2]);
+            assert!(dropped.is_ok() || note.starts_with("the index"), "{note}: {dropped:?}");
+        }
+        assert_eq!(sandbox.run("doctor --json").ok().json()["notes"], serde_json::json!([]), "{statements}");
+    }
+}
+
+/// The words of a command line that has no other signs than quotes.
+fn shlex(line: &str) -> Vec<String> {
+    let sh = std::process::Command::new("sh").args(["-c", &format!("printf '%s\\0' {line}")]).output();
+    let printed = String::from_utf8(sh.expect("a shell").stdout).expect("UTF-8");
+    printed.split_terminator('\0').map(str::to_owned).collect()
+}
+
+#[test]
+fn what_can_refuse_our_statements_or_answer_them_is_not_sound() {
+    for (statements, said) in [
+        ("CREATE UNIQUE INDEX mine ON jobs (queue, id)", "'DROP INDEX \"mine\"' removes it"),
+        ("CREATE INDEX mine ON jobs (abs(priority))", "'DROP INDEX \"mine\"' removes it"),
+        ("CREATE TABLE pragma_table_info (name)", "the table pragma_table_info is not of runner"),
+        ("CREATE VIRTUAL TABLE notes USING fts5 (text)", "'DROP TABLE \"notes\"' removes it"),
+    ] {
+        let sandbox = Sandbox::empty();
+        sandbox.add("-- true");
+        sandbox.sql().run(statements);
+        sandbox.run("doctor").exits(1).shows(said).shows("not sound");
+        sandbox.run("--db new.db restore runner.db").exits(74).says(said);
+    }
+}
+
+#[test]
+fn what_takes_the_name_of_a_function_is_damage() {
+    for statement in ["CREATE VIEW json_each AS SELECT 1 AS value", "CREATE TABLE Json_Tree (value)"] {
+        let sandbox = Sandbox::empty();
+        sandbox.add("-- true");
+        sandbox.sql().run(statement);
+        for line in ["doctor", "inspect", "enqueue -- true"] {
+            sandbox.run(line).exits(74).says("in the place of the function json_");
+        }
+    }
+}
+
+#[test]
+fn the_hint_about_a_trigger_removes_it() {
+    for (name, on) in [("mine", "jobs"), ("it's \"\"mine\"\"", "jobs"), ("INSERT", "t")] {
+        let sandbox = Sandbox::empty();
+        sandbox.add("-- true");
+        sandbox.sql().run(&format!(
+            "CREATE TABLE t (a); CREATE TRIGGER \"{name}\" AFTER INSERT ON {on} BEGIN SELECT 1; END"
+        ));
+        let ran = sandbox.run("doctor").exits(74).says("is damaged: somebody has added");
+        let (_, hint) = ran.stderr.split_once("hint: `").expect("a hint");
+        let words = shlex(&hint.split_once("` removes it").expect("a command").0.replace("\n      ", " "));
+        sandbox.sql().run(&words[2]);
+        assert_eq!(sandbox.add("-- true"), 2);
+        sandbox.run("doctor").ok().shows("nothing is wrong");
+    }
+}

@@ -13,7 +13,7 @@ use super::accounts;
 use crate::call_target::{CallTarget, to_type};
 use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::paths::ForeignLink;
-use crate::store::{NoRoom, StoreError, Untrusted, Version};
+use crate::store::{NoRoom, StoreError, Untrusted, Version, drop_command};
 use crate::text::shell_word;
 use crate::view::terminal;
 
@@ -197,6 +197,9 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             )
             .into(),
         ),
+        StoreError::ForeignTrigger(path, name) => {
+            (ExitStatus::IO, format!("`{}` removes it", drop_command(path, "trigger", name)).into())
+        }
         StoreError::OtherMajor { found, known, .. } => {
             (ExitStatus::OTHER_VERSION, way_to_version(*found, *known).into())
         }

@@ -3,6 +3,8 @@
 //! The schema refuses most violations when they are written. The audit reads the whole file, so that it also finds the
 //! damage that a disk or a person with an editor has done.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use crate::store::file::error::Result;
@@ -172,13 +174,23 @@ impl Store {
 
     /// Checks the whole file. The result is empty if every rule holds.
     pub fn audit(&self) -> Result<Vec<BrokenRule>> {
+        self.audit_as(self.file().path())
+    }
+
+    /// What other programs have added to the file, and does no harm, a sentence each.
+    pub fn additions(&self) -> Result<Vec<String>> {
+        self.read(|tx| Ok(differences(tx, self.file().path())?.added))
+    }
+
+    /// [`Store::audit`] of a copy of the file at this path, which the findings name.
+    pub(in crate::store) fn audit_as(&self, path: &Path) -> Result<Vec<BrokenRule>> {
         self.read(|tx| {
             let of_rule = |rule, found: Vec<String>| {
                 found.into_iter().take(FINDINGS_PER_RULE).map(move |what| BrokenRule { rule, what })
             };
             let mut findings: Vec<BrokenRule> = Vec::new();
             findings.extend(of_rule(INTEGRITY_RULE, integrity(tx, FINDINGS_PER_RULE)?));
-            findings.extend(of_rule(SCHEMA_RULE, differences(tx)?));
+            findings.extend(of_rule(SCHEMA_RULE, differences(tx, path)?.wrong));
             let mut look = |rule, found: Result<Vec<String>>| match found {
                 Ok(found) => {
                     findings.extend(of_rule(rule, found));

@@ -21,6 +21,7 @@ mod tests;
 pub use audit::BrokenRule;
 pub use file::caller::{Caller, ProcessRow};
 pub use file::error::{NoRoom, Result, StoreError, Untrusted};
+pub use file::objects::drop_command;
 pub use file::open::Store;
 pub use file::schema;
 pub use file::store_file::{StoreFile, locate, make_dirs, open_lock, open_regular};

@@ -16,6 +16,7 @@ use crate::store::file::connection::{Sharing, connect};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::header::check_header;
 use crate::store::file::immutable::immutable_uri;
+use crate::store::file::objects::is_our_table;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::rename::{put_in_place, rename_new};
 use crate::store::file::row::{all, from_row, maybe, one, run, value};
@@ -75,7 +76,7 @@ impl Store {
             other => other,
         })?;
         let mut new = Self::open(StoreFile::new(&draft.path)?)?;
-        if let Some(finding) = new.audit()?.into_iter().next() {
+        if let Some(finding) = new.audit_as(self.file().path())?.into_iter().next() {
             return Err(damaged(finding.what));
         }
         let failed = |error| {
@@ -117,8 +118,9 @@ impl Store {
         self.write(|tx| {
             let mut restored = Restored::default();
             let counted =
-                "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
-            for table in all(tx, counted, [], value::<String>)? {
+                "SELECT name AS counted FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
+            let counted = all(tx, counted, [], value::<String>)?;
+            for table in counted.into_iter().filter(|table| is_our_table(table)) {
                 let (last, is_certain) = last_id(old, &table);
                 let next = "UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1";
                 if run(tx, next, params![table, last])? == 0 {
@@ -224,7 +226,7 @@ fn lock_out(target: &StoreFile) -> Result<Option<Connection>> {
             Ok(Some(connection))
         }
         Err(StoreError::Busy) => Err(StoreError::InUse(target.path().to_owned())),
-        Err(StoreError::Damaged(..)) => Ok(None),
+        Err(StoreError::Damaged(..) | StoreError::ForeignTrigger(..)) => Ok(None),
         Err(other) => Err(other),
     }
 }

@@ -63,6 +63,7 @@ pub fn run(global: &Global, args: &DoctorArgs, out: &mut Output) -> Result<ExitS
         report.schema_version = Some(store.version()?);
         report.rules = Store::audit_rules().count();
         let broken = store.audit()?;
+        report.notes.extend(store.additions()?);
         match read_snapshot(&store, &Filter::default(), clock::now()) {
             Ok(mut look) => {
                 if args.strict {

@@ -13,6 +13,7 @@ use rusqlite::backup::{Backup, StepResult};
 
 use super::connection::distrust_schema;
 use super::error::{Result, StoreError};
+use super::objects::integrity;
 use super::open::Store;
 use super::rename::rename_new;
 use super::row::{one, value};
@@ -62,8 +63,7 @@ impl Store {
             distrust_schema(&copy)?;
             self.read(|tx| copy_pages(tx, &mut copy, draft, on_progress))?;
             // Otherwise people would take the copy of a damaged file for a good one.
-            let found: String = one(&copy, "PRAGMA integrity_check(1)", [], value)?;
-            if found != "ok" {
+            if let Some(found) = integrity(&copy, 1)?.into_iter().next() {
                 return Err(StoreError::contradiction(found));
             }
             copy.execute_batch("PRAGMA journal_mode = WAL")?;

@@ -26,6 +26,9 @@ pub enum StoreError {
             path = .0.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default(),
             untouched = if .0.is_some() { "; it was not touched" } else { "" })]
     Damaged(Option<PathBuf>, String),
+    /// The file has a trigger of this name that is not of runner.
+    #[error("the database {} is damaged: somebody has added or changed the trigger {:?}, which would run with our statements; it was not touched", .0.display(), .1)]
+    ForeignTrigger(PathBuf, String),
     /// The file is of another major version.
     #[error("the database {} is of version {found}, and this runner knows version {known}; it was not touched", path.display())]
     OtherMajor { path: PathBuf, found: Version, known: Version },

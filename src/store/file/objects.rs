@@ -13,6 +13,7 @@ use rusqlite::{Connection, Row};
 use super::error::{Result, StoreError};
 use super::row::{all, value};
 use super::schema::{self, tokens, version_of};
+use crate::text::shell_word;
 
 /// The statements that SQLite stores begin with one of these, however they were typed. The last one is that of a table whose
 /// rows come from a module.
@@ -27,6 +28,15 @@ const KINDS: [(&str, &str); 5] = [
 /// The tables that SQLite itself adds, as its `ANALYZE` makes them. Those of AUTOINCREMENT are in the schema.
 const OF_SQLITE: [&str; 2] =
     ["CREATE TABLE sqlite_stat1(tbl,idx,stat)", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"];
+
+/// The collations that every SQLite has. An index with another one refuses what it is to sort.
+const COLLATIONS: [&str; 3] = ["BINARY", "NOCASE", "RTRIM"];
+
+/// The tables of SQLite's own functions from which our statements read, unless something in the file has taken the name.
+const FUNCTIONS: [&str; 2] = ["json_each", "json_tree"];
+
+/// The start of the names of the tables in which SQLite tells about itself.
+const PRAGMAS: &str = "pragma_";
 
 /// The triggers and the tables of the schema that this program knows.
 struct Ours {
@@ -59,16 +69,28 @@ static OURS: LazyLock<Ours> = LazyLock::new(|| {
     ours
 });
 
+/// Whether the schema that this program knows has a table of this name.
+pub fn is_our_table(name: &str) -> bool {
+    OURS.tables.contains(name)
+}
+
 /// Refuses a trigger that is not one of the schema, word for word: it would run with every statement that touches its table,
 /// and could insert a job. Refuses what stands in the place of a table, too, because every statement would read from it.
 pub fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
     let Ours { triggers, tables } = &*OURS;
     let damaged = |what| StoreError::Damaged(Some(path.to_owned()), what);
-    let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+    let mut statement =
+        connection.prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (name, sql) = (name(row, "name")?, bytes(row, "sql")?);
+        let (shown, sql) = (text(bytes(row, "name")?), bytes(row, "sql")?);
+        let name = shown.to_ascii_lowercase();
         match kind(sql) {
+            Some(kind) if kind != "index" && FUNCTIONS.contains(&name.as_str()) => {
+                return Err(damaged(format!(
+                    "somebody has put a {kind} in the place of the function {name}"
+                )));
+            }
             Some("table") => {}
             Some(kind) if tables.contains(name.as_str()) => {
                 return Err(damaged(format!("somebody has put a {kind} in the place of the table {name}")));
@@ -78,6 +100,13 @@ pub fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
             None if triggers
                 .get(name.as_str())
                 .is_some_and(|ours| sql == ours.as_bytes() || tokens(&text(sql)) == tokens(ours)) => {}
+            None if row.get_ref("type")? == ValueRef::Text(b"trigger")
+                && !triggers.contains_key(name.as_str())
+                && is_openly_named(&shown, sql, "CREATE TRIGGER ")
+                && row.get_ref("name")? == ValueRef::Text(shown.as_bytes()) =>
+            {
+                return Err(StoreError::ForeignTrigger(path.to_owned(), shown));
+            }
             None => {
                 let what = "which would run with our statements";
                 return Err(damaged(format!("somebody has added or changed the trigger {name:?}, {what}")));
@@ -90,6 +119,38 @@ pub fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
 /// The kind of object that a statement makes; none for a trigger, and for whatever else SQLite does not store.
 fn kind(sql: &[u8]) -> Option<&'static str> {
     KINDS.iter().find(|(start, _)| sql.starts_with(start.as_bytes())).map(|(_, kind)| *kind)
+}
+
+/// Whether `DROP` and this name remove what the statement makes: it stands in the statement, and SQLite keeps it for nothing else.
+fn is_openly_named(name: &str, sql: &[u8], start: &str) -> bool {
+    let Some(rest) = sql.strip_prefix(start.as_bytes()) else { return false };
+    !name.to_ascii_lowercase().starts_with("sqlite_")
+        && first_name(&text(rest)).is_some_and(|found| found.eq_ignore_ascii_case(name))
+}
+
+/// The name at the start of a text, without its quotes.
+fn first_name(sql: &str) -> Option<String> {
+    let (first, rest) = sql.split_at_checked(1)?;
+    let closing = match first {
+        "\"" | "'" | "`" => first,
+        "[" => return rest.split_once(']').map(|(name, _)| name.to_owned()),
+        _ => return tokens(sql).first().map(|&name| name.to_owned()),
+    };
+    let mut name = String::new();
+    let mut rest = rest;
+    loop {
+        let (part, after) = rest.split_once(closing)?;
+        name.push_str(part);
+        let Some(after) = after.strip_prefix(closing) else { return Some(name) };
+        name.push_str(closing);
+        rest = after;
+    }
+}
+
+/// The command that removes an object.
+pub fn drop_command(path: &Path, kind: &str, name: &str) -> String {
+    let statement = format!("DROP {} \"{}\"", kind.to_ascii_uppercase(), name.replace('"', "\"\""));
+    format!("sqlite3 {} {}", shell_word(&path.to_string_lossy()), shell_word(&statement))
 }
 
 /// A name or a word for a kind, in lower case.
@@ -116,9 +177,13 @@ fn text(bytes: &[u8]) -> String {
 struct Object {
     kind: String,
     name: String,
+    /// The name as it was typed.
+    shown: String,
     table: String,
     /// Whether it has pages of its own.
     has_pages: bool,
+    /// Whether its kind and its name are what they seem, so that a person can see it, and remove it.
+    is_open: bool,
     /// Empty for an index that comes of a UNIQUE or a PRIMARY KEY.
     sql: String,
 }
@@ -135,16 +200,27 @@ impl Object {
             && (found == made || is_newer && self.kind == "table" && has_more_columns(&found, &made))
     }
 
-    /// Whether an object that is not of the schema does no harm.
-    fn may_be_added(&self, is_newer: bool) -> bool {
+    /// Whether SQLite made it for itself.
+    fn is_of_sqlite(&self) -> bool {
         match kind(self.sql.as_bytes()) {
-            Some("index") if self.kind == "index" => is_newer || is_plain_index(&self.sql),
             Some("table") if self.kind == "table" && self.has_pages => {
                 let sql = tokens(&self.sql);
-                is_newer && !self.name.starts_with("sqlite_")
-                    || OF_SQLITE.iter().any(|own| tokens(own) == sql)
+                OF_SQLITE.iter().any(|own| tokens(own) == sql)
             }
             None if self.sql.is_empty() => self.kind == "index" && self.name.starts_with("sqlite_autoindex_"),
+            _ => false,
+        }
+    }
+
+    /// Whether an object that is not of the schema does no harm: no statement of ours reads from it, or fails because of it.
+    fn is_harmless(&self, is_newer: bool) -> bool {
+        let is_of_pragma = || self.name.starts_with(PRAGMAS);
+        match kind(self.sql.as_bytes()) {
+            Some("index") if self.kind == "index" && self.is_open => {
+                is_newer || !OURS.tables.contains(self.table.as_str()) || is_plain_index(&self.sql)
+            }
+            Some("table") if self.kind == "table" && self.has_pages && self.is_open => !is_of_pragma(),
+            Some("view") if self.kind == "view" && !self.has_pages && self.is_open => !is_of_pragma(),
             _ => false,
         }
     }
@@ -153,52 +229,98 @@ impl Object {
 fn objects(connection: &Connection) -> Result<Vec<Object>> {
     let sql = "SELECT type AS kind, name AS object, tbl_name, coalesce(rootpage, 0) <> 0 AS has_pages, sql FROM sqlite_schema";
     all(connection, sql, [], |row| {
+        let shown = text(bytes(row, "object")?);
+        let sql = text(bytes(row, "sql")?);
+        let (kind, object) = (row.get_ref("kind")?, row.get_ref("object")?);
+        let is_open = KINDS.iter().any(|(start, made)| {
+            let made = made.trim_start_matches("virtual ");
+            kind == ValueRef::Text(made.as_bytes())
+                && object == ValueRef::Text(shown.as_bytes())
+                && is_openly_named(&shown, sql.as_bytes(), start)
+        });
         Ok(Object {
             kind: name(row, "kind")?,
             name: name(row, "object")?,
+            shown,
             table: name(row, "tbl_name")?,
             has_pages: row.get("has_pages")?,
-            sql: text(bytes(row, "sql")?),
+            is_open,
+            sql,
         })
     })
 }
 
-/// Finds the objects of the schema that are gone or were changed, and those that somebody added. A plain index more does no
-/// harm. A newer minor version may have more tables, indexes and columns than this program knows.
-pub fn differences(connection: &Connection) -> Result<Vec<String>> {
+/// The objects of a file that are not as runner made them.
+#[derive(Debug, Default)]
+pub struct Differences {
+    /// What is gone, was changed, or can get in the way of our statements, a sentence each.
+    pub wrong: Vec<String>,
+    /// What other programs have added, and does no harm, a sentence each.
+    pub added: Vec<String>,
+}
+
+/// Compares the objects of the file with those of the schema. A newer minor version may have more tables, indexes and columns than
+/// this program knows. The commands that remove an object name the file by this path.
+pub fn differences(connection: &Connection, path: &Path) -> Result<Differences> {
     let known = schema::known();
     let new = Connection::open_in_memory()?;
     new.execute_batch(known.sql)?;
     let is_newer = version_of(connection)? > known.version();
     let (found, wanted) = (objects(connection)?, objects(&new)?);
-    let mut wrong = Vec::new();
+    let mut differences = Differences::default();
     for ours in &wanted {
         let Object { kind, name, .. } = ours;
         let mut same = found.iter().filter(|object| object.is_same(ours)).peekable();
         if same.peek().is_none() {
-            wrong.push(format!("the {kind} {name} is missing; schema.sql has its text"));
+            differences.wrong.push(format!("the {kind} {name} is missing; schema.sql has its text"));
         } else if !same.all(|object| object.is_as_made(ours, is_newer)) {
-            wrong.push(format!("the {kind} {name} is not as it was made; schema.sql has its text"));
+            differences
+                .wrong
+                .push(format!("the {kind} {name} is not as it was made; schema.sql has its text"));
         }
     }
     let is_strange =
-        |object: &&Object| !object.may_be_added(is_newer) && !wanted.iter().any(|ours| object.is_same(ours));
-    wrong.extend(found.iter().filter(is_strange).map(|Object { kind, name, .. }| {
-        let words = ["table", "index", "view", "trigger"];
+        |object: &&Object| !object.is_of_sqlite() && !wanted.iter().any(|ours| object.is_same(ours));
+    for object in found.iter().filter(is_strange) {
+        let Object { kind, name, shown, .. } = object;
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if words.contains(&kind.as_str()) && name.chars().all(is_plain) && !name.starts_with("sqlite_") {
-            format!("the {kind} {name} is not of runner; DROP {kind} removes it")
+        let shown_name = if shown.chars().all(is_plain) && !name.starts_with("sqlite_") {
+            shown.clone()
         } else {
-            format!("the {kind} {name:?} is not of runner")
+            format!("{shown:?}")
+        };
+        let removed_by = drop_command(path, kind, shown);
+        if !object.is_harmless(is_newer) {
+            let remedy = if object.is_open { format!("; {removed_by} removes it") } else { String::new() };
+            differences.wrong.push(format!("the {kind} {shown_name} is not of runner{remedy}"));
+        } else if !is_newer && !is_part_of_virtual_table(object, &found) {
+            differences.added.push(format!(
+                "the {kind} {shown_name} is of another program, and does no harm; if nothing needs it, {removed_by} removes it"
+            ));
         }
-    }));
-    Ok(wrong)
+    }
+    Ok(differences)
+}
+
+/// Whether this is one of the tables in which a virtual table keeps its rows. It goes with that one.
+fn is_part_of_virtual_table(object: &Object, all: &[Object]) -> bool {
+    let is_virtual = |other: &Object| kind(other.sql.as_bytes()) == Some("virtual table");
+    all.iter().any(|other| {
+        let rest = object.name.strip_prefix(other.name.as_str());
+        is_virtual(other) && rest.is_some_and(|rest| rest.starts_with('_'))
+    })
 }
 
 /// Whether an index only helps to find rows: it refuses none, and calls no function.
 fn is_plain_index(sql: &str) -> bool {
     let tokens = tokens(sql);
+    let sorts_as_all = |pair: &[&str]| {
+        let name = first_name(pair[1]).unwrap_or_default();
+        !pair[0].eq_ignore_ascii_case("COLLATE")
+            || COLLATIONS.iter().any(|known| name.eq_ignore_ascii_case(known))
+    };
     tokens.get(1) == Some(&"INDEX")
+        && tokens.windows(2).all(sorts_as_all)
         && tokens.iter().filter(|token| **token == "(").count() == 1
         && !tokens.iter().any(|token| token.eq_ignore_ascii_case("WHERE"))
 }
@@ -231,6 +353,18 @@ fn has_more_columns(found: &[&str], ours: &[&str]) -> bool {
 /// What SQLite itself finds wrong with the file, at most this number of sentences.
 pub fn integrity(connection: &Connection, limit: usize) -> Result<Vec<String>> {
     // A view of the file could take the name of the table `pragma_integrity_check`.
-    let found: Vec<String> = all(connection, &format!("PRAGMA integrity_check({limit})"), [], value)?;
-    Ok(found.into_iter().filter(|line| line != "ok").collect())
+    let check = |argument: &str| -> Result<Vec<String>> {
+        all(connection, &format!("PRAGMA integrity_check({argument})"), [], value)
+    };
+    let mut found = match check(&limit.to_string()) {
+        // A table of another program may use a function or a collation that only that program has.
+        Err(StoreError::Damaged(..) | StoreError::Sqlite(_)) => {
+            let found: Result<Vec<Vec<String>>> = OURS.tables.iter().map(|table| check(table)).collect();
+            found?.concat()
+        }
+        found => found?,
+    };
+    found.retain(|line| line != "ok");
+    found.truncate(limit);
+    Ok(found)
 }
