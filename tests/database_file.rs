@@ -66,6 +66,67 @@ fn the_file_says_which_program_it_belongs_to() {
     );
 }
 
+/// A database of two jobs whose log holds the second one, as after a `kill -9`, and its file.
+fn with_log() -> (Sandbox, Vec<u8>) {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.run("backup copy.db").ok();
+    let open = sandbox.sql();
+    assert_eq!(open.number("SELECT count(*) FROM jobs"), 1);
+    sandbox.add("-- true");
+    let log = fs::read(sandbox.path("runner.db-wal")).expect("a log");
+    drop(open);
+    sandbox.write("runner.db-wal", &log);
+    (sandbox, log)
+}
+
+#[test]
+fn a_log_without_its_file_is_damage_and_stays() {
+    for is_gone in [false, true] {
+        let (sandbox, log) = with_log();
+        let what = if is_gone { "it is gone" } else { "it is empty" };
+        if is_gone {
+            fs::remove_file(sandbox.db()).unwrap();
+        } else {
+            sandbox.write("runner.db", "");
+        }
+        for line in [
+            "doctor",
+            "inspect",
+            "inspect 1",
+            "enqueue -- true",
+            "work --drain",
+            "run -- true",
+            "backup b.db",
+        ] {
+            sandbox.run(line).exits(74).prints("").says(what).says("runner.db-wal holds data of it");
+            assert!(fs::read(sandbox.path("runner.db-wal")).unwrap() == log, "{line}");
+            assert_eq!(sandbox.db().exists(), !is_gone, "{line}");
+        }
+        let kept = sandbox.path("runner.db.replaced-1-wal");
+        sandbox.run("restore copy.db").ok().shows(&format!("is kept: {}", kept.display()));
+        assert!(fs::read(kept).unwrap() == log);
+        assert_eq!(sandbox.count_jobs(), 1);
+        sandbox.run("doctor").ok().shows("nothing is wrong");
+        sandbox.add("-- true");
+    }
+}
+
+#[test]
+fn a_log_that_holds_nothing_is_none() {
+    let (sandbox, log) = with_log();
+    let mut stale = log.clone();
+    stale[40] ^= 1;
+    for log in [&[][..], b"x", &log[..32], &log[..4000], &[0; 9000], &stale] {
+        for suffix in ["", "-shm"] {
+            let _ = fs::remove_file(sandbox.path(&format!("runner.db{suffix}")));
+        }
+        sandbox.write("runner.db-wal", log);
+        sandbox.run("inspect").ok();
+        assert_eq!(sandbox.add("-- true"), 1, "{} bytes", log.len());
+    }
+}
+
 #[test]
 fn an_empty_file_counts_as_missing() {
     let sandbox = Sandbox::empty();

@@ -35,6 +35,8 @@ const MAX_ID: i64 = 1 << 53;
 pub struct Restored {
     /// The path at which the old database is kept, if there was one.
     pub kept: Option<PathBuf>,
+    /// The path of the log of an old database that was itself gone, or empty.
+    pub kept_log: Option<PathBuf>,
     /// The jobs that will run though they have started or ended since the copy was made, in the order of their ids.
     pub run_again: Vec<RunAgain>,
     /// The last id of a job that counts as given out, if the old database could not say which was.
@@ -83,11 +85,19 @@ impl Store {
             StoreError::Io(format!("put the copy in the place of {}", target.path().display()), error)
         };
         let sync_draft = || File::open(&draft.path).and_then(|file| file.sync_all()).map_err(failed);
-        if target.is_missing()? {
+        if target.is_absent()? {
+            let mut restored = Restored::default();
+            if target.log_holds_data() {
+                restored = new.follow(None)?;
+                let kept = free_name(target);
+                set_log_aside(target, &kept)?;
+                restored.kept_log = Some(with_suffix(&kept, "-wal"));
+            }
+            new.put_log_into_file()?;
             drop(new);
             sync_draft()?;
             draft.become_database()?;
-            return Ok(Restored::default());
+            return Ok(restored);
         }
         let alone = lock_out(target)?;
         let damaged = if alone.is_none() { open_damaged(target) } else { None };
@@ -97,8 +107,7 @@ impl Store {
         end(of_old).map_err(|left| StoreError::Leftovers(target.path().to_owned(), left))?;
         let mut restored = new.follow(old)?;
         drop(damaged);
-        // A log would stay behind under the name of the draft.
-        new.autocommit(|tx| Ok(tx.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?))?;
+        new.put_log_into_file()?;
         drop(new);
         sync_draft()?;
         let kept = free_name(target);
@@ -110,6 +119,11 @@ impl Store {
         sync_dir(target.parent()).map_err(failed)?;
         restored.kept = Some(kept);
         Ok(restored)
+    }
+
+    /// Copies the whole log into the file. It would stay behind under the name of the draft.
+    fn put_log_into_file(&self) -> Result<()> {
+        self.autocommit(|tx| Ok(tx.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?))
     }
 
     /// Makes this copy the successor of the old database: it gives out no id again, and finds the jobs that will run again.

@@ -175,12 +175,13 @@ pub fn restore(global: &Global, args: &RestoreArgs, out: &mut Output) -> Result<
     if let Some(what) = &unread {
         warn(what);
     }
-    if restored.kept.is_none() {
+    if restored.kept.is_none() && restored.kept_log.is_none() {
         locate::say_that_it_is_new(global, &db);
     }
     locate::warn_of_readers(global, &db);
-    let kept = restored.kept.as_ref();
-    let old = kept.map(|path| format!("\nthe old database is kept: {}", locate::display(path)));
+    let what = if restored.kept.is_some() { "the old database" } else { "the log of the old database" };
+    let kept = restored.kept.as_ref().or(restored.kept_log.as_ref());
+    let old = kept.map(|path| format!("\n{what} is kept: {}", locate::display(path)));
     let again = run_again(&restored.run_again);
     let said = format!("{shown_db} is now the copy {shown_source}{}{again}", old.unwrap_or_default());
     let jobs: Vec<_> = restored.run_again.iter().map(run_again_json).collect();

@@ -1,7 +1,7 @@
 //! The errors of the store, and their words. What to do about each, and its exit status, stands in `cli/error.rs`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{ErrorCode as Sqlite, ffi};
 use rustix::io::Errno;
@@ -156,6 +156,11 @@ impl StoreError {
             Self::Sqlite(error) => Self::CommitUnknown(error),
             known => known,
         }
+    }
+
+    /// Damage of the file at this path, which was found while opening it.
+    pub(in crate::store) fn damaged(path: &Path, what: impl Into<String>) -> Self {
+        Self::Damaged(Some(path.to_owned()), what.into())
     }
 
     /// Damage that was found while the database is in use: an index and its table contradict each other.

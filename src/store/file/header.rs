@@ -32,16 +32,12 @@ pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<()> 
 fn check_user_version(found: Version, path: &Path) -> Result<()> {
     let known = schema::known().version();
     if found == Version(0) {
-        return Err(damaged(path, "it has no version".to_owned()));
+        return Err(StoreError::damaged(path, "it has no version"));
     }
     if found.major() == known.major() {
         return Ok(());
     }
     Err(StoreError::OtherMajor { path: path.to_owned(), found, known })
-}
-
-pub(super) fn damaged(path: &Path, what: String) -> StoreError {
-    StoreError::Damaged(Some(path.to_owned()), what)
 }
 
 /// Checks the header without SQLite, which may write to any file that it opens, if only to recover a journal.
@@ -60,7 +56,7 @@ pub fn check_header(file: &StoreFile) -> Result<()> {
     }
     for beside in BESIDE.map(|suffix| file.beside(suffix)) {
         if fs::symlink_metadata(&beside).is_ok_and(|found| !found.is_file()) {
-            return Err(damaged(path, format!("{} is not a regular file", beside.display())));
+            return Err(StoreError::damaged(path, format!("{} is not a regular file", beside.display())));
         }
     }
     let mut header = Vec::with_capacity(HEADER_BYTES);
@@ -71,7 +67,7 @@ pub fn check_header(file: &StoreFile) -> Result<()> {
     }
     let number = |at: usize| {
         let bytes = header.get(at..at + 4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
-        bytes.map(u32::from_be_bytes).ok_or_else(|| damaged(path, "it ends within its header".to_owned()))
+        bytes.map(u32::from_be_bytes).ok_or_else(|| StoreError::damaged(path, "it ends within its header"))
     };
     // The offsets are from the SQLite file format, section 1.3.
     let (pages, version, application) = (number(28)?, number(60)?, number(68)?);
@@ -81,7 +77,7 @@ pub fn check_header(file: &StoreFile) -> Result<()> {
     check_user_version(Version(version), path)?;
     // These are the write and the read version. SQLite would open a file of a later format read-only.
     if let Some(format) = header[18..20].iter().find(|format| !matches!(format, 1 | 2)) {
-        return Err(damaged(path, format!("its file format is {format}")));
+        return Err(StoreError::damaged(path, format!("its file format is {format}")));
     }
     let page_size = match number(16)? & 0xffff_0000 {
         0x0001_0000 => 65_536,
@@ -94,7 +90,10 @@ pub fn check_header(file: &StoreFile) -> Result<()> {
     let has_log = holds_any("-wal") || holds_any("-journal");
     let length = fs::metadata(path).map_err(failed)?.len();
     if !has_log && length < expected {
-        return Err(damaged(path, format!("it has {length} bytes where its header says {expected}")));
+        return Err(StoreError::damaged(
+            path,
+            format!("it has {length} bytes where its header says {expected}"),
+        ));
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use super::connection::{
     SYNC_COMMITS, Sharing, checkpoint_on_close, connect, distrust_schema, is_in_wal_mode, set_wal_mode,
 };
 use super::error::{NoRoom, Result, StoreError};
-use super::header::{check_header, damaged};
+use super::header::check_header;
 use super::immutable::{
     Mode, Stamp, denied, explain_denial, is_denial, is_on_read_only_file_system, lack_of_room,
 };
@@ -379,7 +379,7 @@ fn without_room(file: &StoreFile, why: NoRoom) -> (Result<Connection>, Mode) {
 /// disk is full.
 fn explain(error: StoreError, file: &StoreFile) -> StoreError {
     match explain_denial(error, file) {
-        StoreError::Damaged(_, what) => damaged(file.path(), what),
+        StoreError::Damaged(_, what) => StoreError::damaged(file.path(), what),
         StoreError::Sqlite(error) => match lack_of_room(file) {
             Some(why) => StoreError::Full(why),
             None => StoreError::Sqlite(error),

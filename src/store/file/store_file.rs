@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -15,8 +15,11 @@ use crate::paths::{self, ResolveError};
 /// The longest path of a database: the 512 bytes that SQLite takes (`MAX_PATHNAME`), less the longest suffix.
 const MAX_PATH_BYTES: usize = 512 - "-journal".len() - ".run/new.db".len() - 1;
 
+/// The ending of a write-ahead log.
+const WAL: &str = "-wal";
+
 /// The endings of the files that SQLite puts beside a database.
-pub const BESIDE: [&str; 3] = ["-journal", "-wal", "-shm"];
+pub const BESIDE: [&str; 3] = ["-journal", WAL, "-shm"];
 
 /// The path of a database. It is canonical, so that all processes that mean the same file use the same path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,8 +75,43 @@ impl StoreFile {
         name.rsplit_once(ASIDE).is_some_and(|(_, number)| number.parse::<u64>().is_ok())
     }
 
-    /// Whether there is no file, or an empty one.
+    /// Whether there is no database: no file, or an empty one. It is an error if a log is left of one.
     pub(in crate::store) fn is_missing(&self) -> Result<bool> {
+        // Another process may create the file between the looks, but it does so before it writes to the log.
+        if !self.is_absent()? || self.log_holds_data() && !self.is_absent()? {
+            return Ok(false);
+        }
+        if self.log_holds_data() {
+            let what = if self.path.exists() { "it is empty" } else { "it is gone" };
+            let log = self.beside(WAL);
+            return Err(StoreError::damaged(
+                &self.path,
+                format!("{what}, but {} holds data of it", log.display()),
+            ));
+        }
+        Ok(true)
+    }
+
+    /// Whether a write-ahead log with at least one whole frame lies beside the path. The numbers are from the SQLite file format,
+    /// section 4.1.
+    pub(in crate::store) fn log_holds_data(&self) -> bool {
+        const HEADER_BYTES: usize = 32;
+        const FRAME_HEADER_BYTES: usize = 24;
+        let mut start = [0; HEADER_BYTES + FRAME_HEADER_BYTES];
+        let read = open_regular(&self.beside(WAL), File::options().read(true)).and_then(|mut log| {
+            log.read_exact(&mut start)?;
+            Ok(log.metadata()?.len())
+        });
+        let Ok(length) = read else { return false };
+        let number = |at: usize| start[at..at + 4].iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
+        let is_log = matches!(number(0), 0x377f_0682 | 0x377f_0683);
+        // A frame of an earlier log, which this one has not yet written over, has other salts.
+        let is_of_this_log = start[16..24] == start[HEADER_BYTES + 8..HEADER_BYTES + 16];
+        is_log && is_of_this_log && length >= start.len() as u64 + number(8)
+    }
+
+    /// Whether there is no file, or an empty one.
+    pub(in crate::store) fn is_absent(&self) -> Result<bool> {
         match fs::metadata(&self.path) {
             Ok(found) => Ok(found.is_file() && found.len() == 0),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
