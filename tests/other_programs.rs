@@ -36,7 +36,7 @@ fn the_next_verb_that_writes_puts_the_file_back_into_wal_mode() {
         leave_wal(&sandbox);
         sandbox.run("inspect jobs").ok();
         assert!(!is_in_wal_mode(&sandbox));
-        sandbox.run(line).ok();
+        sandbox.run(line).exits(0);
         assert!(is_in_wal_mode(&sandbox), "{line}");
     }
     // The copy that VACUUM INTO makes is not in WAL mode.
