@@ -6,10 +6,10 @@
 //! store looks after each read whether the file is as it was before, and whether there is a log now: another mount of the
 //! same file system may be writable.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, Mode as FileMode, OFlags, StatVfsMountFlags, access};
@@ -107,12 +107,27 @@ pub fn is_denial(error: &rusqlite::Error) -> bool {
 pub fn denied(file: &StoreFile) -> Option<PathBuf> {
     let all = [file.path().to_owned(), file.beside("-wal"), file.beside("-shm")];
     let refuses = |path: &PathBuf| access(path, Access::WRITE_OK).is_err_and(|why| why != Errno::NOENT);
-    let may_create = access(file.parent(), Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    let may_create =
+        access(file.parent(), Access::WRITE_OK | Access::EXEC_OK).is_ok() && !refuses_files(file.parent());
     all.into_iter().find(refuses).or_else(|| (!may_create).then(|| file.path().to_owned()))
 }
 
 pub fn is_on_read_only_file_system(path: &Path) -> bool {
     rustix::fs::statvfs(path).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+/// Whether the file system of this folder takes no file. A read-only FUSE, such as squashfuse, says so only when one is made:
+/// `access` and the flags of the mount do not.
+pub fn refuses_files(folder: &Path) -> bool {
+    let probe = folder.join(format!("runner-probe-{:016x}", rand::random::<u64>()));
+    match File::options().create_new(true).write(true).mode(0o600).open(&probe) {
+        Ok(_) => {
+            // It is empty, and its name says whose it is.
+            let _ = fs::remove_file(&probe);
+            false
+        }
+        Err(error) => error.kind() == ErrorKind::ReadOnlyFilesystem,
+    }
 }
 
 /// Why no page can be added beside the file: for want of space, of inodes or of quota. Tries it with a file that has no name.

@@ -18,7 +18,7 @@ use super::connection::{
 use super::error::{NoRoom, Result, StoreError};
 use super::header::check_header;
 use super::immutable::{
-    Mode, Stamp, denied, explain_denial, is_denial, is_on_read_only_file_system, lack_of_room,
+    Mode, Stamp, denied, explain_denial, is_denial, is_on_read_only_file_system, lack_of_room, refuses_files,
 };
 use super::row::{one, value};
 use super::schema::{self, version_of};
@@ -139,7 +139,9 @@ impl Store {
         let upgraded =
             self.check_writable().and_then(|()| self.autocommit(|connection| known.upgrade(connection)));
         match upgraded.map_err(|error| explain_denial(error, &self.file)) {
-            Err(StoreError::NotWritable(_)) if is_on_read_only_file_system(self.file.path()) => {
+            Err(StoreError::NotWritable(_))
+                if is_on_read_only_file_system(self.file.path()) || refuses_files(self.file.parent()) =>
+            {
                 let stamp = Stamp::of(&self.file)?;
                 let copy = self.autocommit(copy_to_memory)?;
                 known.upgrade(&copy)?;
