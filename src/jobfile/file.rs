@@ -33,7 +33,7 @@ pub struct JobFile {
     pub queues: BTreeMap<String, Limits>,
     /// The values of `[defaults]`, which those of each job come over.
     pub defaults: JobLayer,
-    /// What readers of TOML 1.0 refuse.
+    /// The places that readers of TOML 1.0 refuse.
     pub newer_toml: Vec<NewerToml>,
 }
 

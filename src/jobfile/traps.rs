@@ -1,4 +1,4 @@
-//! What a file says that people may take for something else. None of it is a mistake, and `check` notes it.
+//! Finds what a file says that people may take for something else. None of it is a mistake, and `check` notes it.
 
 use std::path::Path;
 
@@ -130,7 +130,7 @@ fn reader(program: &str, after: &[String], at: usize) -> Option<usize> {
     None
 }
 
-/// What a shell would expand in this value: a home folder at its start, or a variable.
+/// The part of this value that a shell would expand: a home folder at its start, or a variable.
 fn for_a_shell(value: &str) -> Option<&'static str> {
     let is_name = |after: &str| {
         let name = after.strip_prefix('{').unwrap_or(after);

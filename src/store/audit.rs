@@ -177,7 +177,7 @@ impl Store {
         self.audit_as(self.file().path())
     }
 
-    /// What other programs have added to the file, and does no harm, a sentence each.
+    /// The harmless additions of other programs to the file, a sentence each.
     pub fn additions(&self) -> Result<Vec<String>> {
         self.read(|tx| Ok(differences(tx, self.file().path())?.added))
     }

@@ -256,7 +256,7 @@ impl Selected {
         if ended.is_empty() {
             return Ok(());
         }
-        // What the act would leave alone keeps its background, too.
+        // A job that the act would leave alone keeps its background, too.
         let results = self.act(store, act, true)?;
         let runs_again =
             |result: &ActResult| matches!(result.outcome, Ok(Done::Changed | Done::ReplacedBy(_)));

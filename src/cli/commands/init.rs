@@ -19,7 +19,7 @@ use crate::jobfile::{FILE_NAME, STARTER};
 use crate::text::{counted, shell_word};
 use crate::view::terminal::{Output, warn};
 
-/// What `schema` prints, in the folder of a job file.
+/// The file that `schema` prints, in the folder of a job file.
 const SCHEMA_NAME: &str = "jobs.schema.json";
 
 /// The first line of a job file, by which an editor finds the schema.

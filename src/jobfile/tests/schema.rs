@@ -188,7 +188,7 @@ fn every_good_job_file_of_the_project_is_taken() {
     }
 }
 
-/// What is wrong there depends on several keys, or on another job.
+/// The mistakes there depend on several keys, or on another job.
 const BEYOND_A_SCHEMA: [&str; 3] = [
     "a_code_listed_in_the_defaults_is_told_once",
     "codes_that_cannot_occur_2",

@@ -66,7 +66,7 @@ pub fn connect(file: &StoreFile, sharing: Sharing) -> Result<Connection> {
 pub fn distrust_schema(connection: &Connection) -> Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    // Those of another program's tables would refuse what we delete; ours has none.
+    // The foreign keys of another program's tables would refuse what we delete; our tables have none.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
     Ok(())
 }

@@ -253,9 +253,9 @@ fn objects(connection: &Connection) -> Result<Vec<Object>> {
 /// The objects of a file that are not as runner made them.
 #[derive(Debug, Default)]
 pub struct Differences {
-    /// What is gone, was changed, or can get in the way of our statements, a sentence each.
+    /// The objects that are gone, were changed, or can get in the way of our statements, a sentence each.
     pub wrong: Vec<String>,
-    /// What other programs have added, and does no harm, a sentence each.
+    /// The harmless additions of other programs, a sentence each.
     pub added: Vec<String>,
 }
 
