@@ -6,7 +6,7 @@
 //! `checks` looks for values that contradict each other. All of them take typed values from `read`, ask `unknown` about
 //! unknown keys (`keys` knows ours, `hints` those of other programs), and record mistakes in `diagnostics`.
 //!
-//! What is no mistake, but not what its author may think, `check` notes: `newer_toml` finds what other readers refuse, and `traps`
+//! `check` notes what is no mistake, but not what its author may think: `newer_toml` finds what other readers refuse, and `traps`
 //! what only a shell would expand, and pipes, with `pipes`.
 //!
 //! A new key of a job needs

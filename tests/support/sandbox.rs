@@ -127,6 +127,13 @@ impl Sandbox {
         line.split_whitespace().fold(self.program(env!("CARGO_BIN_EXE_runner")), Call::arg)
     }
 
+    /// Runs what is added under a seccomp filter with these steps, in which `CALL` stands for the number of a call: on `x86_64`, on
+    /// `aarch64`.
+    pub fn filtered(&self, [x86_64, aarch64]: [u32; 2], steps: &str) -> Call {
+        let call = self.program("python3").arg("-c").arg(include_str!("filter.py"));
+        call.arg(x86_64.to_string()).arg(aarch64.to_string()).arg(steps)
+    }
+
     /// A copy of the program for users who may not come near this package.
     ///
     /// `cp` makes it: if this process wrote the file, a child that another test starts meanwhile would hold it open for

@@ -47,7 +47,7 @@ fn link_new(from: &Path, to: &Path) -> io::Result<()> {
 fn link_in_place(new: &Path, old: &Path, kept: &Path) -> io::Result<()> {
     fs::hard_link(old, kept)?;
     fs::rename(new, old).inspect_err(|_| {
-        // What went wrong before is the error to tell; the old file has its name.
+        // The failed rename is the error to tell; the old file has its name.
         let _ = fs::remove_file(kept);
     })
 }

@@ -109,7 +109,7 @@ fn disk_full(file: &StoreFile) -> Option<AttentionEntry> {
     why.map(|why| Problem::DiskFull { path: file.path().to_owned(), why }.alarm())
 }
 
-/// Whom due jobs wait for.
+/// The party that due jobs wait for.
 #[derive(Clone, Copy)]
 enum WaitsFor {
     Any,

@@ -237,7 +237,7 @@ fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
     }
     let Some(key) = &job.definition.unique_key else { return Ok(None) };
     let Some(holder) = expire_and_get_key_owner(tx, key)? else { return Ok(None) };
-    // Of a schedule, the time is skipped.
+    // A schedule skips the time instead.
     let is_of_schedule = job.scheduled.is_some() && !job.is_dependency;
     let sql = format!("{} WHERE j.id = ?1", earlier(""));
     if !is_of_schedule && one(tx, &sql, [holder.id], |row| Ok(EarlierJob::read(row)?.is_namesake_of(job)))? {

@@ -209,7 +209,7 @@ pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
 
 /// Records since when a worker starts nothing more; none if it does.
 pub fn set_stopping(tx: &Tx, id: i64, since: Option<Timestamp>) -> Result<()> {
-    // What stays as it is is not written again.
+    // A row that says so already is not written again.
     let sql = "UPDATE workers SET stopping_at = ?2 WHERE id = ?1 AND (stopping_at IS NULL) <> (?2 IS NULL)";
     run(tx, sql, params![id, since])?;
     Ok(())

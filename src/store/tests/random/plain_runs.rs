@@ -61,7 +61,7 @@ impl Plain {
         let is_same_work =
             |job: &&Job| job.run.is_some() && job.is_unfinished() && job.does_the_work_of(named);
         let same: Vec<i64> = self.jobs.values().filter(is_same_work).map(|job| job.id).collect();
-        // What is due later is no reason to keep a call waiting that says more than which work it is.
+        // A call that says more than which work it is does not wait for what is due later.
         let may_come_first = |plain: &Self, id: i64| {
             let job = &plain.jobs[&id];
             let key = named.idempotency_key.as_ref();
