@@ -172,7 +172,81 @@ fn a_new_definition_is_that_of_the_jobs_own_file() {
     run_in(&sandbox, "b", "change 3 --redefine --file jobs.toml").ok();
     assert!(sandbox.job(5)["command"].as_str().expect("a line").contains("echo b"));
     fs::remove_file(sandbox.path("a/jobs.toml")).expect("it is there");
-    run_in(&sandbox, "b", "change 4 --redefine").exits(1).says("/a/jobs.toml is gone").says("job 4 was left");
+    run_in(&sandbox, "b", "change 4 --redefine")
+        .exits(1)
+        .says("job 4 was left: ")
+        .says("/a/jobs.toml is gone; --file names");
+    let left = run_in(&sandbox, "b", "change --name deploy --redefine").exits(1).says("/a/jobs.toml is gone");
+    assert!(!left.stderr.contains("declare"), "{left}");
+    // With a file that is named, the new job is of that file.
+    run_in(&sandbox, "b", "change 4 --redefine --file jobs.toml").ok();
+    for id in [5, 7] {
+        assert!(sandbox.job(id)["file"].as_str().expect("a path").ends_with("/b/jobs.toml"), "{id}");
+    }
+}
+
+#[test]
+fn a_job_of_an_unknown_file_takes_only_a_file_that_is_named() {
+    let sandbox = two(DEPLOY);
+    for project in ["a", "b"] {
+        run_in(&sandbox, project, "enqueue deploy").ok();
+    }
+    // As a program older than 1.2 leaves it.
+    sandbox.sql().run("UPDATE jobs SET job_file = NULL WHERE id = 1");
+    let left = run_in(&sandbox, "b", "change 1 --redefine").exits(1);
+    left.says("job 1 was left: its job file is unknown").says("; --file names the one to take");
+    run_in(&sandbox, "b", "change 1 2 --redefine").exits(1).says("job 1 was left").prints("3\n");
+    assert!(sandbox.job(3)["command"].as_str().expect("a line").contains("echo b"));
+    run_in(&sandbox, "a", "change 1 --redefine --file jobs.toml").ok().prints("4\n");
+    assert!(sandbox.job(4)["command"].as_str().expect("a line").contains("echo a"));
+}
+
+#[test]
+fn jobs_of_a_file_that_is_gone_from_its_folder_are_taken_over_aloud() {
+    // The folder that is still there may be that of another project, which has renamed its file.
+    for (gone, is_told) in [("a/jobs.toml", true), ("a", false)] {
+        let sandbox = two(DEPLOY);
+        run_in(&sandbox, "a", "enqueue -q deploy --in 1h").ok();
+        fs::rename(sandbox.path(gone), sandbox.path("a.bak")).expect("it is there");
+        let taken = run_in(&sandbox, "b", "enqueue -q deploy --in 1h");
+        assert_eq!(taken.stderr.contains("/a/jobs.toml are those of "), is_told, "{taken}");
+    }
+}
+
+#[test]
+fn a_prune_of_a_name_says_whose_jobs_it_selects() {
+    let sandbox = two(DEPLOY);
+    for project in ["a", "b"] {
+        run_in(&sandbox, project, "run -q deploy").ok();
+    }
+    let says = format!(
+        "the name deploy selects the jobs of {} and {}",
+        sandbox.path("b").display(),
+        sandbox.path("a").display()
+    );
+    sandbox.run("prune --name deploy --dry-run").says(&says).ok();
+    sandbox.run("prune --name deploy --older-than 0s -q").ok().quietly();
+    run_in(&sandbox, "a", "run -q deploy").ok();
+    sandbox.run("prune --name deploy --older-than 0s").ok().quietly();
+}
+
+#[test]
+fn what_ran_lately_is_told_by_job_file() {
+    let sandbox = two(DEPLOY);
+    for project in ["a", "b"] {
+        run_in(&sandbox, project, "run -q deploy").ok();
+    }
+    sandbox.run("run -q --name deploy -- false").exits(1);
+    let rows = || {
+        let screen = sandbox.call("inspect").env("COLUMNS", "400").run().ok();
+        let of_name = screen.stdout.lines().filter(|line| line.starts_with("deploy "));
+        of_name.map(|line| line.split_whitespace().nth(1).unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let folder = |project: &str| sandbox.path(project).to_string_lossy().into_owned();
+    assert_eq!(rows(), ["folder".to_owned(), folder("a"), folder("b")]);
+    // A job that was declared in a file that is unknown is that of none of the projects, nor is it with one alone.
+    sandbox.sql().run("UPDATE jobs SET job_file = NULL WHERE id = 1");
+    assert_eq!(rows(), ["folder", "folder", &folder("b")], "both of an unknown folder");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a Job
     let files = OwnFiles::new(global);
     let mut of_name: BTreeMap<(PathBuf, &str), Stale<'_>> = BTreeMap::new();
     for job in jobs {
-        let Some(file) = files.of(job) else { continue };
+        let Ok(file) = files.of(job) else { continue };
         let keys = differing_keys(&file, job);
         if !keys.is_empty() {
             let (stale, all) = of_name.entry((file.path.clone(), &job.definition.name)).or_default();

@@ -55,7 +55,7 @@ impl Termination for ExitStatus {
 }
 
 /// An error that is ready to be printed. The verbs return their own errors in this form; [`describe`] makes it of all others.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct CliError {
     pub status: ExitStatus,

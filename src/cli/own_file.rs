@@ -20,7 +20,7 @@ type Read = Result<Rc<JobFile>, CliError>;
 /// The job files of jobs, each read once.
 pub struct OwnFiles<'a> {
     global: &'a Global,
-    /// By the path that the database names; none is the file that a call here finds.
+    /// By the path that the database names; none is the file that the caller names.
     read: RefCell<BTreeMap<Option<String>, Read>>,
 }
 
@@ -29,42 +29,39 @@ impl<'a> OwnFiles<'a> {
         Self { global, read: RefCell::new(BTreeMap::new()) }
     }
 
-    /// The file of this job; none if it is gone or cannot be used.
-    pub fn of(&self, job: &JobRow) -> Option<Rc<JobFile>> {
+    /// The file of this job.
+    ///
+    /// # Errors
+    ///
+    /// It is gone, cannot be used, or is unknown, because a program older than 1.2 enqueued the job.
+    pub fn of(&self, job: &JobRow) -> Read {
         let path = job.file.clone().filter(|_| !self.is_named());
+        if path.is_none() && !self.is_named() {
+            let what = "its job file is unknown, because a runner older than 1.2 enqueued it";
+            return Err(CliError::new(ExitStatus::FAILED, what).hint(HINT));
+        }
         let mut read = self.read.borrow_mut();
         let file = read.entry(path.clone()).or_insert_with(|| {
             let read =
                 path.map_or_else(|| locate::job_file(self.global), |path| read_named(Path::new(&path)));
             read.map(Rc::new).map_err(|error| describe(&error))
         });
-        file.as_ref().ok().map(Rc::clone)
+        file.clone()
     }
 
     /// Whether the caller says which file is meant.
-    fn is_named(&self) -> bool {
+    pub fn is_named(&self) -> bool {
         self.global.file.is_some() || std::env::var_os("RUNNER_FILE").is_some_and(|path| !path.is_empty())
     }
-
-    /// The errors of the files that could not be used; one that the caller named, or that only he can mean, ends the call.
-    pub fn into_errors(self) -> Result<Vec<CliError>> {
-        let mut errors = Vec::new();
-        for (path, read) in self.read.into_inner() {
-            match (path, read) {
-                (_, Ok(_)) => {}
-                (None, Err(error)) => bail!(error),
-                (Some(_), Err(error)) => errors.push(error),
-            }
-        }
-        Ok(errors)
-    }
 }
+
+const HINT: &str = "--file names the one to take";
 
 /// Reads a job file that a database names, by the rules of a file that was found.
 fn read_named(path: &Path) -> Result<JobFile> {
     let unusable = |why: &str| {
         let what = format!("the job file {} {why}", locate::display(path));
-        CliError::new(ExitStatus::NOT_FOUND, what).hint("--file names the one to take")
+        CliError::new(ExitStatus::NOT_FOUND, what).hint(HINT)
     };
     let text = match named_file::read(path) {
         Ok(text) => text,

@@ -17,6 +17,7 @@ use super::values::JobRef;
 use crate::call_target::to_type;
 use crate::jobfile::JobFile;
 use crate::model::{Bytes, Command, DependencyKind, JobDefinition, JobLayer, MAX_ARG_STRLEN, check_name};
+use crate::paths::is_gone;
 use crate::store::{self, Dependency, Due, JobFilePath, JobRow, NewJob, RegisteredFile, Store};
 use crate::text::{Timestamp, safe_line, shell_word};
 
@@ -228,13 +229,16 @@ impl Plan {
         Self { source: source.to_owned(), ..Self::default() }
     }
 
-    /// Tells the database which file declares the jobs. Gives what is to be said if that has taken the place of another one.
-    pub fn register(&mut self, store: &mut Store) -> store::Result<Option<String>> {
+    /// Tells the database which file declares the jobs. Gives what is to be said if that has taken the place of another one; where
+    /// `quiet`, only if the folder of that is still there, because then it may have been another project's.
+    pub fn register(&mut self, store: &mut Store, quiet: bool) -> store::Result<Option<String>> {
         let Some(file) = &self.file else { return Ok(None) };
         let declared = |job: &&NewJob| !job.definition.ad_hoc;
         let names: Vec<&str> =
             self.jobs.iter().filter(declared).map(|job| job.definition.name.as_str()).collect();
         let RegisteredFile { id, moved_from } = store.register_job_file(file, &names)?;
+        let may_be_other = |former: &Path| is_gone(former) && former.parent().is_some_and(Path::is_dir);
+        let moved_from = moved_from.filter(|former| !quiet || may_be_other(Path::new(former)));
         let moved = moved_from.map(|former| {
             format!("the jobs of {} are those of {} now", safe_line(&former), safe_line(&file.path))
         });

@@ -82,9 +82,9 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
     let Some(mut store) = open(global, !args.which.dead, out)? else { return Ok(ExitStatus::SUCCESS) };
     let force = args.how.force;
     let selected = Selected::read(global, &store, &args.which, Named::Dead, false)?;
-    let selected = Selected { latest: args.latest, ..selected };
+    let mut selected = Selected { latest: args.latest, ..selected };
     if args.how.redefine {
-        let jobs = &replacements(global, &selected.jobs, clock::now())?;
+        let jobs = &selected.replacements(global, &mut store, args.dry_run)?;
         return selected.run(&mut store, Act::ReplaceEnded { jobs, force }, args.dry_run, out);
     }
     let act = Act::Retry { force };
@@ -108,17 +108,17 @@ pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<Exit
 pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<ExitStatus> {
     let ChangeArgs { which, what, dry_run } = args;
     let Some(mut store) = open(global, !which.jobs.is_empty(), out)? else { return Ok(ExitStatus::SUCCESS) };
-    let selected = if which.jobs.is_empty() {
+    let mut selected = if which.jobs.is_empty() {
         Selected::unfinished(global, &store, &which.filter())?
     } else {
         Selected::by_id(global, &store, &which.jobs, Named::Unfinished)?
     };
-    let now = clock::now();
     if what.redefine {
-        let jobs = &replacements(global, &selected.jobs, now)?;
+        let jobs = &selected.replacements(global, &mut store, *dry_run)?;
         return selected.run(&mut store, Act::ReplacePending { jobs }, *dry_run, out);
     }
-    let change = JobChange { due: what.due(now), priority: what.priority, queue: what.to_queue.clone() };
+    let change =
+        JobChange { due: what.due(clock::now()), priority: what.priority, queue: what.to_queue.clone() };
     selected.run(&mut store, Act::Change(&change), *dry_run, out)
 }
 
@@ -138,33 +138,6 @@ fn say_which_named(global: &Global, store: &Store, filter: &Filter, jobs: &[i64]
     }
 }
 
-/// The jobs that are to replace these, by the id of the old job, each of the definition in its own job file. Where that cannot be
-/// used, that is said, and the jobs have none.
-fn replacements(
-    global: &Global,
-    jobs: &BTreeMap<i64, JobRow>,
-    now: Timestamp,
-) -> Result<BTreeMap<i64, NewJob>> {
-    let files = OwnFiles::new(global);
-    let mut new = BTreeMap::new();
-    for old in jobs.values().filter(|old| !old.definition.ad_hoc) {
-        let Some(file) = files.of(old) else { continue };
-        let planner = Planner::of_file(global, "enqueue", now, file);
-        new.extend(planner.replacement(old)?.map(|job| (old.id, job)));
-    }
-    for error in files.into_errors()? {
-        // Mistakes are to be mended first, unless there is other work to do.
-        if new.is_empty() && !error.mistakes.is_empty() {
-            bail!(error);
-        }
-        warn(&error.message);
-        if let Some(hint) = error.hint {
-            warn(&hint);
-        }
-    }
-    Ok(new)
-}
-
 /// The result of an act on a job, and that job after the act, or the job that has replaced it.
 type Acted = (ActResult, Option<JobRow>);
 
@@ -180,8 +153,9 @@ struct Selected {
     by_filter: bool,
     /// The act is for the newest of the jobs that do the same; the others are resolved.
     latest: bool,
-    /// Jobs that are not acted on, because something that their last attempts have left in the background cannot be ended.
-    kept_by_background: Vec<(i64, String)>,
+    /// Jobs that are not acted on, by the reason: what their last attempts have left in the background cannot be ended, or their job
+    /// files cannot be used.
+    left: BTreeMap<String, Vec<i64>>,
     /// An error status if some name has no such job.
     exit: ExitStatus,
 }
@@ -272,11 +246,53 @@ impl Selected {
         for attempt in ended {
             let id = attempt.job_id;
             if let Err(why) = worker::end_background(&[attempt], grace) {
-                self.ids.retain(|of| *of != id);
-                self.kept_by_background.push((id, why));
+                self.leave(id, why);
             }
         }
         Ok(())
+    }
+
+    fn leave(&mut self, id: i64, why: String) {
+        self.ids.retain(|of| *of != id);
+        self.left.entry(why).or_default().push(id);
+    }
+
+    /// The jobs that are to replace these, by the id of the old job, each of the definition in its own job file, or in the file that
+    /// the caller names. Leaves the jobs whose file cannot be used.
+    fn replacements(
+        &mut self,
+        global: &Global,
+        store: &mut Store,
+        dry_run: bool,
+    ) -> Result<BTreeMap<i64, NewJob>> {
+        let (files, now) = (OwnFiles::new(global), clock::now());
+        let (mut new, mut unusable) = (BTreeMap::new(), Vec::new());
+        for old in self.jobs.values().filter(|old| !old.definition.ad_hoc) {
+            let file = match files.of(old) {
+                Ok(file) => file,
+                Err(error) if files.is_named() => bail!(error),
+                Err(error) => {
+                    unusable.push((old.id, error));
+                    continue;
+                }
+            };
+            let path = locate::path_of(&file)?;
+            let planner = Planner::of_file(global, "enqueue", now, file);
+            let Some(mut job) = planner.replacement(old)? else { continue };
+            if files.is_named() && !dry_run {
+                job.job_file = Some(store.register_job_file(&path, &[&old.definition.name])?.id);
+            }
+            new.insert(old.id, job);
+        }
+        for (id, error) in unusable {
+            // Mistakes are to be mended first, unless there is other work to do.
+            if new.is_empty() && !error.mistakes.is_empty() {
+                bail!(error);
+            }
+            let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            self.leave(id, format!("{}{hint}", error.message));
+        }
+        Ok(new)
     }
 
     /// Acts on the jobs, or, as a dry run, acts on them in a transaction that is rolled back.
@@ -338,8 +354,12 @@ impl Selected {
             warn(&format!("{} would change; nothing is done yet", counted(changed, "job")));
         }
         let mut exit = self.exit;
-        for (id, why) in &self.kept_by_background {
-            print_error(&CliError::new(ExitStatus::FAILED, format!("job {id} was left: {why}")));
+        for (why, ids) in &self.left {
+            let jobs = match ids[..] {
+                [id] => format!("job {id} was left"),
+                _ => format!("{} were left ({})", counted(ids.len(), "job"), listed(ids)),
+            };
+            print_error(&CliError::new(ExitStatus::FAILED, format!("{jobs}: {why}")));
             exit = exit.max(ExitStatus::FAILED);
         }
         // `change` names each job that it leaves, because the caller expects all of them changed.
@@ -418,6 +438,14 @@ impl Selected {
             }
         }
     }
+}
+
+/// These ids, or the first of them.
+fn listed(ids: &[i64]) -> String {
+    const MAX_LISTED: usize = 20;
+    let listed: Vec<String> = ids.iter().take(MAX_LISTED).map(i64::to_string).collect();
+    let more = if ids.len() > MAX_LISTED { " ..." } else { "" };
+    format!("{}{more}", listed.join(" "))
 }
 
 /// Those of these jobs that exist.

@@ -36,7 +36,9 @@ pub fn run(global: &Global, args: &EnqueueArgs, out: &mut Output) -> Result<Exit
         return rehearse(global, &mut plan, out);
     }
     let mut store = locate::open_or_create(global)?;
-    tell_move(plan.register(&mut store)?, global.quiet);
+    if let Some(moved) = plan.register(&mut store, global.quiet)? {
+        warn(&moved);
+    }
     let jobs = &plan.jobs;
     let mut bar = Bar::new(global.quiet, "{pos} of {len} written");
     let mut on_progress = |done| bar.set(done as u64, jobs.len() as u64);
@@ -62,13 +64,6 @@ pub fn run(global: &Global, args: &EnqueueArgs, out: &mut Output) -> Result<Exit
         note_no_worker(&store, jobs, &enqueued)?;
     }
     Ok(ExitStatus::SUCCESS)
-}
-
-/// Says that the job file has taken the place of another one.
-pub fn tell_move(moved: Option<String>, quiet: bool) {
-    if let Some(moved) = moved.filter(|_| !quiet) {
-        warn(&moved);
-    }
 }
 
 /// Says that nothing starts the new jobs, because who types a command expects it to run.
@@ -405,7 +400,7 @@ fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
 pub fn rehearse(global: &Global, plan: &mut Plan, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_rehearse(global)?;
     let planned = store.rehearse(|store| {
-        plan.register(store)?;
+        plan.register(store, true)?;
         let enqueued = store.enqueue(&plan.jobs, &mut |_| {})?;
         let rows = enqueued.iter().filter(|job| job.created).map(|job| store.job(job.id, clock::now()));
         let rows = rows.collect::<store::Result<Vec<_>>>()?;

@@ -8,6 +8,7 @@ use crate::cli::args::{BackupArgs, Global, PruneArgs, RestoreArgs};
 use crate::cli::commands::wait::ChangeWatch;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
+use crate::cli::namesakes::say_all;
 use crate::clock;
 use crate::model::JobState;
 use crate::store::{Kept, PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile};
@@ -29,6 +30,9 @@ pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<Exit
         return Ok(ExitStatus::SUCCESS);
     };
     let filter = filter(args);
+    if let Some(name) = filter.name.as_deref().filter(|_| !global.quiet) {
+        say_all(&store, name)?;
+    }
     if !args.dry_run {
         locate::warn_of_readers(global, store.file());
     }

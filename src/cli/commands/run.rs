@@ -329,7 +329,9 @@ impl Task {
 
     fn enqueue(&mut self, store: &mut Store, worker: i64) -> Result<RunStart> {
         let workers = worker_statuses(store)?;
-        enqueue::tell_move(self.plan.register(store)?, self.quiet);
+        if let Some(moved) = self.plan.register(store, self.quiet)? {
+            warn(&moved);
+        }
         for job in &mut self.plan.jobs {
             job.run_worker_id = Some(worker);
         }

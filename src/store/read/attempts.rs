@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::filter::{Conditions, Filter};
@@ -188,18 +188,28 @@ impl Gathered {
     }
 }
 
-/// The numbers by name, by whether a job file declares the jobs, known or not, and by its row.
-type Names = BTreeMap<(String, bool, Option<i64>), Gathered>;
+/// What is known by name, by whether a job file declares the jobs, known or not, and by this file.
+pub(super) type ByNameAndFile<File, Of> = BTreeMap<(String, bool, Option<File>), Of>;
+
+/// Whether a job file declares the job of this row, known or not.
+pub(super) fn has_origin(row: &Row<'_>) -> Result<bool> {
+    Ok(row.get_ref("job_file")? != ValueRef::Null || row.get_ref("task_hash")? != ValueRef::Null)
+}
 
 /// Leaves what nobody declared with the declared jobs of its name, if these are of one file.
-fn with_undeclared(mut names: Names) -> Names {
+pub(super) fn with_undeclared<File: Ord, Of>(
+    mut names: ByNameAndFile<File, Of>,
+    append: impl Fn(&mut Of, Of),
+) -> ByNameAndFile<File, Of> {
     let undeclared: Vec<_> = names.extract_if(.., |(_, has_origin, _), _| !*has_origin).collect();
-    for ((name, _, job_file), gathered) in undeclared {
-        let mut declared = names.range_mut((name.clone(), true, None)..=(name.clone(), true, Some(i64::MAX)));
+    for ((name, _, file), of) in undeclared {
+        let first = (name, true, None);
+        let declared = names.range_mut(&first..);
+        let mut declared = declared.take_while(|((name, has_origin, _), _)| *has_origin && *name == first.0);
         if let (Some((_, only)), None) = (declared.next(), declared.next()) {
-            only.append(gathered);
+            append(only, of);
         } else {
-            names.insert((name, false, job_file), gathered);
+            names.insert((first.0, false, file), of);
         }
     }
     names
@@ -276,7 +286,7 @@ impl Store {
         now: Timestamp,
         mut take: impl FnMut(TimelineAttempt),
     ) -> Result<Vec<NameStats>> {
-        let mut names = Names::new();
+        let mut names: ByNameAndFile<i64, Gathered> = BTreeMap::new();
         let (since, until) = filter.period();
         let Filter { name, queue, label, .. } = filter;
         // Each statement sees a moment of its own: a transaction over all of them would hold up checkpoints.
@@ -284,19 +294,19 @@ impl Store {
             each(tx, ENDED_JOBS, params![since, name, queue, until, now, label], |row| {
                 let (state, ended_at, code) =
                     (row.get("state")?, row.get("ended_at")?, row.get("error_code")?);
-                let key = (row.get("name")?, row.get("has_origin")?, row.get("job_file")?);
+                let key = (row.get("name")?, has_origin(row)?, row.get("job_file")?);
                 names.entry(key).or_default().add_job(state, ended_at, code);
                 Ok(())
             })?;
             each(tx, ENDED, params![since, name, queue, until, label], |row| {
                 let attempt = read_timeline(row)?;
-                let key = (attempt.name.clone(), row.get("has_origin")?, attempt.job_file);
+                let key = (attempt.name.clone(), has_origin(row)?, attempt.job_file);
                 names.entry(key).or_default().add_attempt(&attempt);
                 take(attempt);
                 Ok(())
             })
         })?;
-        let names = with_undeclared(names);
+        let names = with_undeclared(names, Gathered::append);
         let ids = names.keys().filter_map(|(_, _, job_file)| *job_file).collect();
         let files = self.autocommit(|tx| job_files::paths(tx, &ids))?;
         let finished = names.into_iter().map(|((name, _, job_file), gathered)| {
@@ -357,13 +367,13 @@ fn conditions(filter: &Filter) -> Conditions {
 
 /// The jobs that ended. A pending job that has expired is dead, recorded or not.
 const ENDED_JOBS: &str =
-    "SELECT name, job_file IS NOT NULL OR task_hash IS NOT NULL AS has_origin, job_file, state, changed_at AS ended_at,
+    "SELECT name, task_hash, job_file, state, changed_at AS ended_at,
             error_code
      FROM jobs INDEXED BY jobs_finished
      WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1 AND changed_at < ?4
        AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)
      UNION ALL
-     SELECT name, job_file IS NOT NULL OR task_hash IS NOT NULL, job_file, 'dead', max(expires_at, changed_at), 'EXPIRED'
+     SELECT name, task_hash, job_file, 'dead', max(expires_at, changed_at), 'EXPIRED'
      FROM jobs INDEXED BY jobs_expiring
      WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?5
        AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
@@ -371,7 +381,7 @@ const ENDED_JOBS: &str =
 
 // The statements of the timeline. Two due times of ended attempts are known: a job keeps its last one, and a retry was due
 // when its delay was over.
-const ENDED: &str = "SELECT a.job_id, a.number, j.name, j.job_file IS NOT NULL OR j.task_hash IS NOT NULL AS has_origin, j.job_file,
+const ENDED: &str = "SELECT a.job_id, a.number, j.name, j.task_hash, j.job_file,
         'ended' AS stage, a.outcome,
         CASE WHEN a.number = j.attempts AND j.finished_at = a.finished_at THEN j.run_at
              ELSE (SELECT p.finished_at + p.delay_ms FROM attempts AS p

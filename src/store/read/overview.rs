@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use super::attempts::Percentiles;
+use super::attempts::{ByNameAndFile, Percentiles, has_origin, with_undeclared};
 use crate::model::{EXPIRED, Limits, Outcome, Pause};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
@@ -81,8 +81,8 @@ pub struct RecentName {
     pub last_success: Option<Timestamp>,
 }
 
-/// The attempts by name and the path of the job file; none for ad hoc jobs, and where the file is unknown.
-type Names = BTreeMap<(String, Option<String>), Attempts>;
+/// The attempts of each name and job file, by its path.
+type Names = ByNameAndFile<String, Attempts>;
 
 /// The outcomes of a name's attempts, ordered by their end; job and number tell apart those that ended together.
 type Attempts = BTreeMap<(Timestamp, i64, u32), Outcome>;
@@ -153,16 +153,16 @@ impl Store {
         self.read(|tx| {
             let mut names = newest(tx, now.minus(LATELY))?;
             for (name, file) in scheduled {
-                names.entry((name.to_owned(), Some(file.to_owned()))).or_default();
+                names.entry((name.to_owned(), true, Some(file.to_owned()))).or_default();
             }
-            let mut names = with_unknown(names);
+            let mut names = with_undeclared(names, |all, mut more| all.append(&mut more));
             let mut files: BTreeMap<String, usize> = BTreeMap::new();
-            for (name, _) in names.keys() {
+            for (name, ..) in names.keys() {
                 *files.entry(name.clone()).or_default() += 1;
             }
             let is_alone = |name: &str| files.get(name) == Some(&1);
-            for ((name, file), attempts) in names.iter_mut().filter(|(_, attempts)| attempts.is_empty()) {
-                add_older(tx, name, file.as_deref(), is_alone(name), attempts)?;
+            for (key, attempts) in names.iter_mut().filter(|(_, attempts)| attempts.is_empty()) {
+                add_older(tx, key, is_alone(&key.0), attempts)?;
             }
             let all = names.len();
             let mut names: Vec<_> = names.into_iter().collect();
@@ -170,8 +170,9 @@ impl Store {
             names
                 .sort_by_key(|(_, attempts)| !attempts.values().next_back().is_some_and(Outcome::is_failure));
             names.truncate(limit);
-            let recent = names.into_iter().map(|((name, file), mut attempts)| {
-                add_older(tx, &name, file.as_deref(), is_alone(&name), &mut attempts)?;
+            let recent = names.into_iter().map(|(key, mut attempts)| {
+                add_older(tx, &key, is_alone(&key.0), &mut attempts)?;
+                let (name, _, file) = key;
                 let skipped = attempts.len().saturating_sub(OUTCOMES);
                 let outcomes = attempts.values().copied().skip(skipped).collect();
                 Ok(RecentName { name, file, outcomes, last_success: last_success(&attempts) })
@@ -267,51 +268,39 @@ fn finished(tx: &Connection, overview: &mut Overview) -> Result<()> {
 /// The newest attempts since this time.
 fn newest(tx: &Connection, since: Timestamp) -> Result<Names> {
     let mut names = Names::new();
-    let sql = "SELECT j.name, (SELECT path FROM job_files WHERE id = j.job_file) AS file, a.finished_at, a.job_id, a.number, a.outcome
-               FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
-               WHERE a.finished_at >= ?1 ORDER BY a.finished_at DESC LIMIT ?2";
+    let sql =
+        "SELECT j.name, j.task_hash, j.job_file, (SELECT path FROM job_files WHERE id = j.job_file) AS file,
+                a.finished_at, a.job_id, a.number, a.outcome
+         FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
+         WHERE a.finished_at >= ?1 ORDER BY a.finished_at DESC LIMIT ?2";
     each(tx, sql, params![since, MAX_ATTEMPTS], |row| {
         let place = (row.get("finished_at")?, row.get("job_id")?, row.get("number")?);
-        let key = (row.get("name")?, row.get("file")?);
+        let key = (row.get("name")?, has_origin(row)?, row.get("file")?);
         names.entry(key).or_default().insert(place, row.get("outcome")?);
         Ok(())
     })?;
     Ok(names)
 }
 
-/// Leaves what has no file, or one that is unknown, with the others of its name, if these are of one file.
-fn with_unknown(mut names: Names) -> Names {
-    let unknown: Vec<_> = names.extract_if(.., |(_, file), _| file.is_none()).collect();
-    for (key, attempts) in unknown {
-        let mut others = names.range_mut(&key..).take_while(|((name, _), _)| *name == key.0);
-        if let (Some((_, only)), None) = (others.next(), others.next()) {
-            only.extend(attempts);
-        } else {
-            names.insert(key, attempts);
-        }
-    }
-    names
-}
-
-/// Adds older attempts of this name and job file until there are [`OUTCOMES`] of them and one has succeeded. If the file is the only
-/// one of the name, those whose file is not known are its own.
+/// Adds older attempts of this name and job file until there are [`OUTCOMES`] of them and one has succeeded. If they are the only
+/// ones of the name, those that nobody declared are theirs, too.
 fn add_older(
     tx: &Connection,
-    name: &str,
-    file: Option<&str>,
+    (name, is_declared, file): &(String, bool, Option<String>),
     is_alone: bool,
     attempts: &mut Attempts,
 ) -> Result<()> {
     // Jobs that are newer than that have not run, and there may be a million of them.
     let newest_job = attempts.keys().map(|(_, job, _)| *job).max().unwrap_or(i64::MAX);
-    let sql = "SELECT id, (SELECT path FROM job_files AS f WHERE f.id = job_file) AS file FROM jobs INDEXED BY jobs_by_name
-         WHERE name = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3";
-    let read = |row: &Row<'_>| Ok((row.get("id")?, row.get("file")?));
-    let jobs: Vec<(i64, Option<String>)> = all(tx, sql, params![name, newest_job, MAX_JOBS], read)?;
+    let sql = "SELECT j.id, j.task_hash, j.job_file, (SELECT path FROM job_files AS f WHERE f.id = j.job_file) AS file
+         FROM jobs AS j INDEXED BY jobs_by_name WHERE j.name = ?1 AND j.id <= ?2 ORDER BY j.id DESC LIMIT ?3";
+    let read = |row: &Row<'_>| Ok((row.get("id")?, has_origin(row)?, row.get("file")?));
+    let jobs: Vec<(i64, bool, Option<String>)> = all(tx, sql, params![name, newest_job, MAX_JOBS], read)?;
     let sql =
         "SELECT finished_at, number, outcome FROM attempts WHERE job_id = ?1 ORDER BY number DESC LIMIT ?2";
-    let is_own = |of: Option<&str>| of == file || of.is_none() && is_alone;
-    for (id, _) in jobs.into_iter().filter(|(_, of)| is_own(of.as_deref())) {
+    let is_own =
+        |of: &(i64, bool, Option<String>)| (of.1, &of.2) == (*is_declared, file) || !of.1 && is_alone;
+    for (id, ..) in jobs.into_iter().filter(is_own) {
         if attempts.len() >= OUTCOMES && last_success(attempts).is_some() {
             break;
         }

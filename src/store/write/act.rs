@@ -235,7 +235,7 @@ fn replace_pending(tx: &Tx, id: i64, new: Option<&NewJob>) -> ActOutcome {
 
 /// This new job as it takes the place of a pending one: what may have changed of that one since somebody read it is read here.
 fn in_place_of(tx: &Tx, id: i64, new: &NewJob, run_at: Timestamp) -> Result<NewJob> {
-    let sql = "SELECT queue, priority, run_worker_id, job_file, idempotency_key FROM jobs WHERE id = ?1";
+    let sql = "SELECT queue, priority, run_worker_id, idempotency_key FROM jobs WHERE id = ?1";
     let mut definition = (*new.definition).clone();
     one(tx, sql, [id], |row| {
         (definition.queue, definition.priority) = (row.get("queue")?, row.get("priority")?);
@@ -243,7 +243,6 @@ fn in_place_of(tx: &Tx, id: i64, new: &NewJob, run_at: Timestamp) -> Result<NewJ
             definition: Arc::new(definition),
             due: Due::At(run_at.max(tx.now)),
             run_worker_id: row.get("run_worker_id")?,
-            job_file: row.get("job_file")?,
             idempotency_key: row.get("idempotency_key")?,
             ..new.clone()
         })

@@ -4,15 +4,15 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
 use super::dependencies::Edge;
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{Dependency, NewJob, OnConflict, insert};
-use super::same_work::is_of_other_file;
+use super::same_work::{EarlierJob, earlier_jobs};
 use super::scheduled_run::{self, ScheduledRun};
 use super::{act, definition, dependencies, job_files};
-use crate::model::{Bytes, DependencyKind, JobDefinition};
+use crate::model::{DependencyKind, JobDefinition};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{maybe, one};
@@ -169,65 +169,14 @@ fn dependency_edges(tx: &Tx, job: &NewJob, index: usize, ids: &[Option<i64>]) ->
 /// first job stood for it.
 fn job_of_idempotency_key(tx: &Connection, job: &NewJob, index: usize) -> Result<Option<i64>> {
     let Some(key) = &job.idempotency_key else { return Ok(None) };
-    let sql = format!("{} WHERE j.idempotency_key = ?1", earlier(""));
-    let found = maybe(tx, &sql, [key], |row| Ok((row.get("id")?, difference(job, &EarlierJob::read(row)?))))?;
+    let sql = format!("{} WHERE j.idempotency_key = ?1", earlier_jobs(""));
+    let found = maybe(tx, &sql, [key], |row| Ok((row.get("id")?, EarlierJob::read(row)?.difference(job))))?;
     match found {
         Some((first, Some(difference))) => {
             Err(StoreError::KeyOfOtherWork { key: key.clone(), first, difference, index })
         }
         found => Ok(found.map(|(first, _)| first)),
     }
-}
-
-/// A job that may do the work of one that is to be enqueued.
-pub struct EarlierJob {
-    definition: JobDefinition,
-    args: Vec<Bytes>,
-    label: Option<String>,
-    job_file: Option<i64>,
-}
-
-/// A query of what [`EarlierJob::read`] takes, and the id, without its conditions. `by` may name an index.
-pub fn earlier(by: &str) -> String {
-    format!(
-        "SELECT j.id, j.args_nul, j.label, j.job_file, j.needs_version, d.definition
-         FROM jobs AS j {by} JOIN job_definitions AS d ON d.id = j.definition_id"
-    )
-}
-
-impl EarlierJob {
-    pub fn read(row: &Row<'_>) -> Result<Self> {
-        let (definition, args) = (definition::read(row, "definition")?, definition::args(row)?);
-        Ok(Self { definition, args, label: row.get("label")?, job_file: row.get("job_file")? })
-    }
-
-    /// Whether it does the same work as a job that is to be enqueued (see `same_work`).
-    pub fn does_the_work_of(&self, wanted: &NewJob) -> bool {
-        self.label == wanted.label && difference(wanted, self).is_none()
-    }
-
-    /// Whether it has the name of this job and comes from another file.
-    fn is_namesake_of(&self, wanted: &NewJob) -> bool {
-        self.definition.name == wanted.definition.name && is_of_other_file(self.job_file, wanted.job_file)
-    }
-}
-
-/// What makes this other work than that of the first job, but for the label. Whatever else the definitions say, the work is the
-/// same: a job file may be edited, and options say how the work is done.
-fn difference(wanted: &NewJob, first: &EarlierJob) -> Option<&'static str> {
-    let NewJob { definition, args, .. } = wanted;
-    let EarlierJob { definition: of_first, args: first_args, .. } = first;
-    let ad_hoc = definition.ad_hoc;
-    [
-        (definition.name != of_first.name, "another name"),
-        (is_of_other_file(first.job_file, wanted.job_file), "another job file"),
-        (args != first_args, "other arguments"),
-        (ad_hoc != of_first.ad_hoc, "one of the two is ad hoc"),
-        (ad_hoc && definition.command != of_first.command, "another command"),
-        (ad_hoc && definition.cwd != of_first.cwd, "another directory"),
-    ]
-    .into_iter()
-    .find_map(|(differs, words)| differs.then_some(words))
 }
 
 /// Finds the earlier job that the keys of this job lead to. A holder that is to be replaced is cancelled.
@@ -239,7 +188,7 @@ fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
     let Some(holder) = expire_and_get_key_owner(tx, key)? else { return Ok(None) };
     // A schedule skips the time instead.
     let is_of_schedule = job.scheduled.is_some() && !job.is_dependency;
-    let sql = format!("{} WHERE j.id = ?1", earlier(""));
+    let sql = format!("{} WHERE j.id = ?1", earlier_jobs(""));
     if !is_of_schedule && one(tx, &sql, [holder.id], |row| Ok(EarlierJob::read(row)?.is_namesake_of(job)))? {
         let file = job_files::path(tx, holder.job_file)?.unwrap_or_default();
         return Err(StoreError::KeyOfNamesake { key: key.clone(), holder: holder.id, file, index });

@@ -6,9 +6,12 @@
 
 use std::collections::HashSet;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use serde_json::json;
 
+use super::definition;
+use super::insert::NewJob;
+use crate::model::{Bytes, JobDefinition};
 use crate::store::file::error::Result;
 use crate::store::file::row::{all, value};
 
@@ -41,6 +44,56 @@ pub fn is_of_other_file(one: Option<i64>, other: Option<i64>) -> bool {
 /// Whether they do not, as SQL. A file that is unknown may be any.
 pub fn is_same_file(one: &str, other: &str) -> String {
     format!("coalesce({one} = {other}, 1)")
+}
+
+/// A job that may do the work of one that is to be enqueued.
+pub struct EarlierJob {
+    definition: JobDefinition,
+    args: Vec<Bytes>,
+    label: Option<String>,
+    job_file: Option<i64>,
+}
+
+/// A query of what [`EarlierJob::read`] takes, and the id, without its conditions. `by` may name an index.
+pub fn earlier_jobs(by: &str) -> String {
+    format!(
+        "SELECT j.id, j.args_nul, j.label, j.job_file, j.needs_version, d.definition
+         FROM jobs AS j {by} JOIN job_definitions AS d ON d.id = j.definition_id"
+    )
+}
+
+impl EarlierJob {
+    pub fn read(row: &Row<'_>) -> Result<Self> {
+        let (definition, args) = (definition::read(row, "definition")?, definition::args(row)?);
+        Ok(Self { definition, args, label: row.get("label")?, job_file: row.get("job_file")? })
+    }
+
+    /// Whether it does the same work as a job that is to be enqueued.
+    pub fn does_the_work_of(&self, wanted: &NewJob) -> bool {
+        self.label == wanted.label && self.difference(wanted).is_none()
+    }
+
+    /// Whether it has the name of this job and comes from another file.
+    pub fn is_namesake_of(&self, wanted: &NewJob) -> bool {
+        self.definition.name == wanted.definition.name && is_of_other_file(self.job_file, wanted.job_file)
+    }
+
+    /// What makes this other work than that of a job that is to be enqueued, but for the label. Whatever else the definitions say, the
+    /// work is the same: a job file may be edited, and options say how the work is done.
+    pub fn difference(&self, wanted: &NewJob) -> Option<&'static str> {
+        let NewJob { definition, args, .. } = wanted;
+        let ad_hoc = definition.ad_hoc;
+        [
+            (definition.name != self.definition.name, "another name"),
+            (is_of_other_file(self.job_file, wanted.job_file), "another job file"),
+            (*args != self.args, "other arguments"),
+            (ad_hoc != self.definition.ad_hoc, "one of the two is ad hoc"),
+            (ad_hoc && definition.command != self.definition.command, "another command"),
+            (ad_hoc && definition.cwd != self.definition.cwd, "another directory"),
+        ]
+        .into_iter()
+        .find_map(|(differs, words)| differs.then_some(words))
+    }
 }
 
 /// Whether the success with this alias makes the job `j` good, as SQL, if neither is one of a kind. `ended_at` is the time at

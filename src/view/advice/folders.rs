@@ -72,6 +72,13 @@ pub fn which_text(name: &str, jobs: &[i64], meant: &[&str], others: &[&str]) -> 
     }
 }
 
+/// Says which folders have jobs of a name that is to select all of them.
+pub fn all_text(name: &str, files: &[String]) -> String {
+    let all = || files.iter().map(String::as_str);
+    let folders: Vec<String> = all().map(|file| folder_among(file, all())).collect();
+    format!("the name {name} selects the jobs of {}", listed(&folders))
+}
+
 /// `/srv/a, /srv/b and /srv/c`, or of more than [`MAX_LISTED`] the first.
 fn listed(folders: &[String]) -> String {
     match folders {

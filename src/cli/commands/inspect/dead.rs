@@ -41,7 +41,7 @@ fn group_facts(
     let shown = rows.map(|row| row_facts(query, row)).collect::<Result<Vec<_>>>()?;
     let newest = shown.first().and_then(|shown| shown.newest.as_ref());
     let differs =
-        newest.is_some_and(|job| files.of(job).is_some_and(|file| !differing_keys(&file, job).is_empty()));
+        newest.is_some_and(|job| files.of(job).is_ok_and(|file| !differing_keys(&file, job).is_empty()));
     Ok(DeadGroupFacts { group, shown, differs })
 }
 

@@ -213,7 +213,6 @@ impl Plain {
             }),
             due: Due::At(was_due.max(now)),
             run_worker_id: old.run,
-            job_file: old.file,
             idempotency_key: old.idempotency_key.clone(),
             ..new.clone()
         };
