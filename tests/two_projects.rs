@@ -186,7 +186,7 @@ fn a_new_definition_is_that_of_the_jobs_own_file() {
 }
 
 #[test]
-fn a_job_of_an_unknown_file_takes_only_a_file_that_is_named() {
+fn a_job_of_an_unknown_file_takes_one_with_its_directory_or_one_that_is_named() {
     let sandbox = two(DEPLOY);
     for project in ["a", "b"] {
         run_in(&sandbox, project, "enqueue deploy").ok();
@@ -197,8 +197,11 @@ fn a_job_of_an_unknown_file_takes_only_a_file_that_is_named() {
     left.says("job 1 was left: its job file is unknown").says("; --file names the one to take");
     run_in(&sandbox, "b", "change 1 2 --redefine").exits(1).says("job 1 was left").prints("3\n");
     assert!(sandbox.job(3)["command"].as_str().expect("a line").contains("echo b"));
-    run_in(&sandbox, "a", "change 1 --redefine --file jobs.toml").ok().prints("4\n");
+    run_in(&sandbox, "b", "change 1 --redefine --file ../a/jobs.toml").ok().prints("4\n");
     assert!(sandbox.job(4)["command"].as_str().expect("a line").contains("echo a"));
+    sandbox.sql().run("UPDATE jobs SET job_file = NULL WHERE id = 4");
+    run_in(&sandbox, "a", "change 4 --redefine").ok().prints("5\n");
+    assert!(sandbox.job(5)["command"].as_str().expect("a line").contains("echo a"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -13,6 +14,7 @@ use super::error::{CliError, ExitStatus, describe};
 use super::locate;
 use super::named_file::{self, NoText};
 use crate::jobfile::{self, JobFile};
+use crate::model::JobDefinition;
 use crate::store::JobRow;
 
 type Read = Result<Rc<JobFile>, CliError>;
@@ -20,7 +22,7 @@ type Read = Result<Rc<JobFile>, CliError>;
 /// The job files of jobs, each read once.
 pub struct OwnFiles<'a> {
     global: &'a Global,
-    /// By the path that the database names; none is the file that the caller names.
+    /// By the path that the database names; none is the file that the caller names, or that a call here finds.
     read: RefCell<BTreeMap<Option<String>, Read>>,
 }
 
@@ -29,23 +31,30 @@ impl<'a> OwnFiles<'a> {
         Self { global, read: RefCell::new(BTreeMap::new()) }
     }
 
-    /// The file of this job.
+    /// The file of this job. Where it is unknown, because a program older than 1.2 enqueued the job, it is the file that a call here
+    /// finds, if it declares the job with the directory that the job has.
     ///
     /// # Errors
     ///
-    /// It is gone, cannot be used, or is unknown, because a program older than 1.2 enqueued the job.
+    /// It is gone, cannot be used, or is not known.
     pub fn of(&self, job: &JobRow) -> Read {
         let path = job.file.clone().filter(|_| !self.is_named());
-        if path.is_none() && !self.is_named() {
-            let what = "its job file is unknown, because a runner older than 1.2 enqueued it";
-            return Err(CliError::new(ExitStatus::FAILED, what).hint(HINT));
-        }
+        let is_guessed = path.is_none() && !self.is_named();
         let mut read = self.read.borrow_mut();
         let file = read.entry(path.clone()).or_insert_with(|| {
             let read =
                 path.map_or_else(|| locate::job_file(self.global), |path| read_named(Path::new(&path)));
             read.map(Rc::new).map_err(|error| describe(&error))
         });
+        let place = |of: &JobDefinition| fs::canonicalize(of.cwd.as_os_str()).ok();
+        let runs_there = |file: &JobFile| {
+            let declared = file.job(&job.definition.name);
+            declared.is_some_and(|declared| place(&declared.definition) == place(&job.definition))
+        };
+        if is_guessed && !file.as_deref().is_ok_and(runs_there) {
+            let what = "its job file is unknown, because a runner older than 1.2 enqueued it";
+            return Err(CliError::new(ExitStatus::FAILED, what).hint(HINT));
+        }
         file.clone()
     }
 
