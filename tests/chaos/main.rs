@@ -12,7 +12,7 @@
 //! | `damage` | `DAMAGE=60` damaged files | `HARM`: one of them by number |
 //! | `clock_steps` | `STEPS=40` steps under running workers | |
 //! | `upgrade` | `UPGRADE_KILLS=40` kills | |
-//! | `pairs` | `PAIRS=40` rounds of two or three acts from two projects | |
+//! | `pairs` | `PAIRS=40` rounds of two or three acts from two projects | `OLDER`: a runner of an earlier version, for half of the workers |
 //! | `creation` | `CREATIONS=8` rounds | |
 //! | `fairness` | 20 calls by each of eight processes | `FAIRNESS_SECONDS`: how long, instead of how many |
 //!

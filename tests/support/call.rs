@@ -79,8 +79,18 @@ impl Call {
 
     /// Starts it and leaves it running; the output goes where it is said.
     pub fn spawn(mut self, stdout: impl Into<Stdio>, stderr: impl Into<Stdio>) -> Child {
-        self.command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
-        self.command.spawn().expect("the program starts")
+        self.command.stdout(stdout).stderr(stderr);
+        self.spawn_with_input()
+    }
+
+    fn spawn_with_input(&mut self) -> Child {
+        self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = self.command.spawn().expect("the program starts");
+        if let Some(bytes) = &self.stdin {
+            // It may end without reading them.
+            let _ = child.stdin.take().expect("a pipe").write_all(bytes);
+        }
+        child
     }
 
     /// Starts it at a terminal and leaves it running.
@@ -121,13 +131,8 @@ impl Call {
     fn finish(mut self) -> Finished {
         let line = format!("{:?}", self.command);
         self.command.stderr(Stdio::piped());
-        self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-        let mut child = self.command.spawn().expect("the program starts");
+        let child = self.spawn_with_input();
         let guard = Guard::over(&child);
-        if let Some(bytes) = self.stdin {
-            // It may end without reading them.
-            let _ = child.stdin.take().expect("a pipe").write_all(&bytes);
-        }
         let output = child.wait_with_output().expect("the program can be waited for");
         drop(guard);
         Finished::new(line, output)

@@ -5,7 +5,7 @@ use rand::rngs::StdRng;
 
 use super::jobs::{INPUT, KEYED, LIMITED, NAMES, PROJECTS};
 use crate::support::{Background, Finished, Sandbox, Signal, Value};
-use crate::tools::pause;
+use crate::tools::{call_either, pause};
 
 /// The highest limit that is drawn for the limited queue.
 pub const MOST: u32 = 3;
@@ -14,6 +14,10 @@ pub const MOST: u32 = 3;
 pub struct Act {
     pub project: &'static str,
     pub line: String,
+    /// What the call gets on standard input, which no other call gets.
+    input: Option<String>,
+    /// A call of the program of an earlier version, if there is one.
+    is_older: bool,
     signal: Option<Signal>,
 }
 
@@ -25,18 +29,19 @@ impl Act {
         let id = dice.random_range(1..=newest.max(1));
         // What was enqueued lately is what can still be met.
         let late = dice.random_range((newest - 6).max(1)..=newest.max(1));
+        let stdin = if name == INPUT { " --stdin" } else { "" };
         let line = match dice.random_range(0..100) {
-            0..36 => format!("run {name} --json"),
-            36..46 => format!("enqueue {name}"),
-            46..54 => format!("enqueue {name} --wait --wait-timeout 1s --json"),
-            54..57 => format!("wait {late} --wait-timeout 500ms --json"),
-            57..60 => format!("retry {id}"),
-            60..62 => format!("retry {id} --redefine"),
-            62..64 => "retry --dead".to_owned(),
-            64..67 => "retry --dead --latest".to_owned(),
-            67..69 => format!("change {late} --now"),
-            69..71 => format!("change {late} --in 200ms"),
-            71..74 => format!("change --name {name} --redefine"),
+            0..36 => format!("run {name}{stdin} --json"),
+            36..44 => format!("enqueue {name}{stdin}"),
+            44..51 => format!("enqueue {name}{stdin} --wait --wait-timeout 1s --json"),
+            51..54 => format!("wait {late} --wait-timeout 500ms --json"),
+            54..57 => format!("retry {id}"),
+            57..59 => format!("retry {id} --redefine"),
+            59..61 => "retry --dead".to_owned(),
+            61..64 => "retry --dead --latest".to_owned(),
+            64..66 => format!("change {late} --now"),
+            66..68 => format!("change {late} --in 200ms --priority {}", dice.random_range(0..9)),
+            68..74 => format!("change --name {name} --redefine"),
             74..76 => format!("resolve {id}"),
             76..78 => "resolve --dead --recovered".to_owned(),
             78..81 => format!("cancel {late}"),
@@ -53,11 +58,20 @@ impl Act {
         let signals = [Signal::KILL, Signal::KILL, Signal::TERM, Signal::INT];
         // A worker without end is always ended.
         let is_ended = line.starts_with("work -j") || (line.starts_with("run") && dice.random_bool(0.4));
-        Self { project, line, signal: is_ended.then(|| pick(dice, &signals)) }
+        let input = line.contains("--stdin").then(|| format!("{}-{project}", dice.random::<u32>()));
+        // Only the workers, because an older program does not tell two projects apart.
+        let is_older = line.starts_with("work") && dice.random();
+        Self { project, line, input, is_older, signal: is_ended.then(|| pick(dice, &signals)) }
     }
 
     pub fn start(&self, sandbox: &Sandbox) -> Background {
-        Background::start(sandbox, sandbox.call(&self.line).dir(sandbox.path(self.project)))
+        let call = call_either(sandbox, self.is_older, &self.line).dir(sandbox.path(self.project));
+        Background::start(sandbox, self.input.iter().fold(call, |call, input| call.stdin(input.as_str())))
+    }
+
+    /// Whether the call does the work itself, so that it needs no worker.
+    pub fn is_run(&self) -> bool {
+        self.line.starts_with("run ")
     }
 
     /// Ends the call at a random moment, if that was drawn.
@@ -90,8 +104,11 @@ impl Act {
         let job = ran.stdout.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
         let succeeded = job.as_ref().is_some_and(|job| job["state"] == "succeeded");
         if status != 0 {
-            return (succeeded && self.signal.is_none())
-                .then(|| format!("exit status {status} of a job that succeeded"));
+            let failed =
+                job.as_ref().is_some_and(|job| job["state"] == "dead" || job["state"] == "cancelled");
+            // A prune may have removed it.
+            let is_known = if self.is_run() { failed || status == 66 } else { !succeeded };
+            return (!is_known && self.signal.is_none()).then(|| format!("exit status {status} of {job:?}"));
         }
         let Some(job) = job else { return Some("it names no job".to_owned()) };
         let file = job["file"].as_str().unwrap_or_default();
@@ -108,16 +125,14 @@ impl Act {
         if verb == "run" && name == KEYED && ran.stderr.contains(&format!("job {id} already holds")) {
             return None;
         }
+        if let Some(input) = self.input.as_ref().filter(|_| self.signal.is_none())
+            && !log.iter().any(|line| line.starts_with(&format!("got-{input} ")))
+        {
+            return Some(format!("its input {input} is lost"));
+        }
         let is_done = succeeded && log.iter().any(|line| line.starts_with(&begin) && line.ends_with(&end));
         (!is_done).then(|| format!("job {id} of {project} has not come to its end"))
     }
-}
-
-/// Enqueues a job with the name of its project as its input.
-pub fn enqueue_with_input(sandbox: &Sandbox, dice: &mut StdRng) -> Finished {
-    let project = pick(dice, &PROJECTS);
-    let call = sandbox.call(&format!("enqueue {INPUT} --stdin")).dir(sandbox.path(project));
-    call.stdin(project).run()
 }
 
 pub fn pick<T: Copy>(dice: &mut StdRng, from: &[T]) -> T {

@@ -1,19 +1,20 @@
 //! The job file of both projects, and what its jobs write to the side log that they share.
 //!
 //! A line is `EVENT JOB ATTEMPT WORKER PROJECT`, appended by one write. `start` is the first thing that an attempt does, and `end`
-//! the last thing of one that succeeds. `stray` is written by what was left in the background, `wrong` by a job with the input of
-//! the other project.
+//! the last thing of one that succeeds. `stray` is written by what was left in the background, `got-INPUT` by a job with input, and
+//! `wrong` by one with the input of the other project.
 
 /// The folders of the two job files.
 pub const PROJECTS: [&str; 2] = ["a", "b"];
 
 /// The jobs that are called by name, the one that dies twice as often.
-pub const NAMES: [&str; 7] = ["deploy", "deploy", "load", "flaky", "leaving", "few", KEYED];
+pub const NAMES: [&str; 9] =
+    ["deploy", "deploy", "load", "flaky", "leaving", "few", INPUT, KEYED, "after-keyed"];
 
 /// The job whose key only one of the two projects can hold.
 pub const KEYED: &str = "keyed";
 
-/// The job that compares its input with its project.
+/// The job that says its input, if that ends with its project.
 pub const INPUT: &str = "input";
 
 /// The job that each death of a `deploy` enqueues.
@@ -64,8 +65,12 @@ description = "Fails twice"
 command = '. ../lines.sh; say start PROJECT; [ "$RUNNER_ATTEMPT" -gt 2 ] || exit 3; say end PROJECT'
 
 [jobs.leaving]
-description = "Leaves a process in a session of its own"
-command = ". ../lines.sh; say start PROJECT; setsid sh -c '. ../lines.sh; sleep 0.1; say stray PROJECT' & sleep 0.03; say end PROJECT"
+description = "Leaves a process in a session of its own, and fails once"
+command = """
+. ../lines.sh; say start PROJECT
+setsid sh -c '. ../lines.sh; sleep 0.1; say stray PROJECT' & sleep 0.03
+[ "$RUNNER_ATTEMPT" -gt 1 ] || exit 3
+say end PROJECT"""
 
 [jobs.few]
 command = ". ../lines.sh; say start PROJECT; sleep 0.1; say end PROJECT"
@@ -75,6 +80,13 @@ queue = "limited"
 command = ". ../lines.sh; say start PROJECT; sleep 0.1; say end PROJECT"
 unique_key = "keyed"
 
+[jobs.after-keyed]
+command = ". ../lines.sh; say start PROJECT; say end PROJECT"
+after = ["keyed"]
+
 [jobs.input]
-command = '. ../lines.sh; say start PROJECT; [ "$(cat)" = PROJECT ] || say wrong PROJECT; say end PROJECT'
+command = """
+. ../lines.sh; say start PROJECT; input=$(cat); sleep 0.05
+case $input in *-PROJECT) say "got-$input" PROJECT;; *) say wrong PROJECT;; esac
+say end PROJECT"""
 "#;
