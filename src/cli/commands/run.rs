@@ -283,9 +283,7 @@ impl RunTask for Task {
 
 /// Hands the state of these other workers to a call of the store.
 fn with_others<T>(workers: &[WorkerStatus], call: impl FnOnce(Others<'_>) -> T) -> T {
-    let would_start = |queue: &str, needs| {
-        workers.iter().any(|worker| worker.takes_from(queue) && worker.row.version >= needs)
-    };
+    let would_start = |queue: &str, needs| workers.iter().any(|worker| worker.would_start(queue, needs));
     let is_dead = |id| workers.iter().any(|worker| worker.row.id == id && worker.liveness == Liveness::Dead);
     call(Others { would_start: &would_start, is_dead: &is_dead })
 }

@@ -103,6 +103,11 @@ impl WorkerStatus {
         self.takes_jobs() && self.serves(queue)
     }
 
+    /// Whether the worker starts jobs of this queue now that need this version.
+    pub fn would_start(&self, queue: &str, needs: Version) -> bool {
+        self.takes_from(queue) && self.row.version >= needs
+    }
+
     /// Whether the worker is alive and selects this queue.
     pub fn serves(&self, queue: &str) -> bool {
         let selects = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));

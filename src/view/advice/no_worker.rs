@@ -62,10 +62,11 @@ pub fn nobody_and_ways(
 
 /// Says so where each worker that takes the queue of this job is older than the job.
 fn too_old(job: &JobRow, workers: &[WorkerStatus], place: &CallTarget) -> Option<(String, Vec<Way>)> {
-    let mut takers = workers.iter().filter(|worker| worker.takes_from(&job.definition.queue));
-    let why = format!("the workers of queue {} are older than the job needs", job.definition.queue);
+    let queue = &job.definition.queue;
+    let why = format!("the workers of queue {queue} are older than the job needs");
     let way = Way::new(place.to_type("work", ""), "of the program that enqueued it takes it");
-    takers.all(|worker| worker.row.version < job.needs_version).then(|| (why, vec![way]))
+    let is_started = workers.iter().any(|worker| worker.would_start(queue, job.needs_version));
+    (!is_started).then(|| (why, vec![way]))
 }
 
 /// Says that no worker runs, what does not happen therefore, and what starts one.
