@@ -63,6 +63,7 @@
 //! | an option of another verb | `cli/args/`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |
 //! | a verb | `cli/args/`, `cli/help.rs`, `cli/commands/` |
 //! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
+//! | how a database, a job file or a job is found; what is said where none is | `cli/database.rs`, `cli/job_file.rs`, `cli/find_job.rs`; `cli/suggest.rs` |
 //! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs` |
 //! | which jobs do the same work, and which success makes a death good | `store/write/same_work.rs` |
 //! | what is known of deaths; the words for them | `store/read/deaths/`; `view/advice/deaths.rs`, of `inspect dead` `dead_list.rs` |

@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 
 use super::args::Global;
 use super::error::{CliError, ExitStatus};
-use super::locate;
+use super::job_file;
 use super::options::JobOptions;
 use super::plan::{Plan, Planner};
 use crate::clock;
 use crate::model::JobDefinition;
-use crate::text::counted;
+use crate::text::{counted, shown_path};
 use crate::view::terminal::Bar;
 
 /// The message describes at most this many bad lines and counts the others.
@@ -35,8 +35,8 @@ pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Plan>
         let read = io::stdin().lock().read_to_end(&mut bytes);
         (read.map(|_| bytes), "standard input".to_owned())
     } else {
-        locate::refuse_foreign_link(path)?;
-        (fs::read(path), locate::display(path))
+        job_file::refuse_foreign_link(path)?;
+        (fs::read(path), shown_path(path))
     };
     let bytes = match bytes {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -6,13 +6,12 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::args::Global;
-use super::locate;
 use super::own_file::OwnFiles;
 use crate::call_target::to_type;
 use crate::jobfile::JobFile;
 use crate::model::{JobDefinition, JobState};
 use crate::store::JobRow;
-use crate::text::counted;
+use crate::text::{counted, shown_path};
 use crate::view::terminal::warn;
 
 /// Jobs of a name, and the keys in which their definitions differ from that of the file.
@@ -49,7 +48,7 @@ pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a Job
         let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
         let which = if ids.len() > MAX_IDS { format!("{all} {name}") } else { ids.join(" ") };
         let take = to_type(verb, format_args!("{which} --redefine"));
-        let (keys, path) = (keys.join(", "), locate::display(&path));
+        let (keys, path) = (keys.join(", "), shown_path(&path));
         warn(&format!("{subject}; {name} in {path} differs ({keys}); to take the present one: {take}"));
     }
 }

@@ -11,11 +11,12 @@ use anyhow::{Result, bail};
 
 use super::args::Global;
 use super::error::{CliError, ExitStatus, describe};
-use super::locate;
+use super::job_file;
 use super::named_file::{self, NoText};
 use crate::jobfile::{self, JobFile};
 use crate::model::JobDefinition;
 use crate::store::JobRow;
+use crate::text::shown_path;
 
 type Read = Result<Rc<JobFile>, CliError>;
 
@@ -42,8 +43,7 @@ impl<'a> OwnFiles<'a> {
         let is_guessed = path.is_none() && !self.is_named();
         let mut read = self.read.borrow_mut();
         let file = read.entry(path.clone()).or_insert_with(|| {
-            let read =
-                path.map_or_else(|| locate::job_file(self.global), |path| read_named(Path::new(&path)));
+            let read = path.map_or_else(|| job_file::read(self.global), |path| read_named(Path::new(&path)));
             read.map(Rc::new).map_err(|error| describe(&error))
         });
         let place = |of: &JobDefinition| fs::canonicalize(of.cwd.as_os_str()).ok();
@@ -69,7 +69,7 @@ const HINT: &str = "--file names the one to take";
 /// Reads a job file that a database names, by the rules of a file that was found.
 fn read_named(path: &Path) -> Result<JobFile> {
     let unusable = |why: &str| {
-        let what = format!("the job file {} {why}", locate::display(path));
+        let what = format!("the job file {} {why}", shown_path(path));
         CliError::new(ExitStatus::NOT_FOUND, what).hint(HINT)
     };
     let text = match named_file::read(path) {

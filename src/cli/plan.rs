@@ -10,9 +10,12 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 
 use super::args::Global;
+use super::database;
 use super::error::{CliError, ExitStatus};
-use super::locate::{self, Named};
+use super::find_job::{self, Named};
+use super::job_file;
 use super::options::JobOptions;
+use super::suggest;
 use super::values::JobRef;
 use crate::call_target::to_type;
 use crate::jobfile::JobFile;
@@ -43,7 +46,7 @@ impl<'a> Planner<'a> {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
-        let file = locate::job_file(self.global)?;
+        let file = job_file::read(self.global)?;
         Ok(self.file.get_or_init(|| Rc::new(file)))
     }
 
@@ -69,8 +72,8 @@ impl<'a> Planner<'a> {
                 options.resolve(ad_hoc(command, name)?)
             }
             (None, Some(name)) => {
-                let file = self.file().map_err(|error| locate::without_job_file(error, self.verb, name))?;
-                let job = file.job(name).ok_or_else(|| locate::not_declared(file, self.verb, name))?;
+                let file = self.file().map_err(|error| suggest::without_job_file(error, self.verb, name))?;
+                let job = file.job(name).ok_or_else(|| suggest::not_declared(file, self.verb, name))?;
                 // What an option writes of a status of the shell goes before what was added for one.
                 let written =
                     JobDefinition { exit: job.definition.written_exit_rules(), ..job.definition.clone() };
@@ -88,10 +91,10 @@ impl<'a> Planner<'a> {
         // Where none of several is declared, they are the words of a command.
         if names.len() > 1 {
             let words = names.iter().map(|name| shell_word(name)).collect::<Vec<_>>().join(" ");
-            let file = self.file().map_err(|error| locate::without_job_file(error, self.verb, &words))?;
+            let file = self.file().map_err(|error| suggest::without_job_file(error, self.verb, &words))?;
             if names.iter().all(|name| file.job(name).is_none()) {
                 let call = to_type(self.verb, format_args!("-- {words}"));
-                let unknown = locate::not_declared(file, self.verb, &names[0]);
+                let unknown = suggest::not_declared(file, self.verb, &names[0]);
                 let hint = unknown.hint.clone().filter(|hint| hint.starts_with("did you mean"));
                 let hint = hint.map(|hint| format!("{hint} ")).unwrap_or_default();
                 bail!(unknown.hint(format!("{hint}to {} it as a command, type: {call}", self.verb)));
@@ -116,7 +119,7 @@ impl<'a> Planner<'a> {
     ) -> Result<usize> {
         let job = self.job(definition, options)?;
         if !job.definition.ad_hoc && plan.file.is_none() {
-            plan.file = Some(locate::path_of(self.file()?)?);
+            plan.file = Some(job_file::path_of(self.file()?)?);
         }
         let no_deps = options.iter().any(|layer| layer.no_deps);
         let declared = if job.definition.ad_hoc { None } else { self.file()?.job(&job.definition.name) };
@@ -198,14 +201,14 @@ impl<'a> Planner<'a> {
             JobRef::Name(name) => name,
         };
         if self.store.get().is_none() {
-            let store = locate::open_if_there(self.global)?;
+            let store = database::open_if_there(self.global)?;
             let _ = self.store.set(store);
         }
         let Some(store) = self.store.get().and_then(Option::as_ref) else {
             let what = format!("there is no job named {name} to wait for: there is no database yet");
             bail!(CliError::new(ExitStatus::NOT_FOUND, what).hint("--db or $RUNNER_DB names another one"));
         };
-        locate::job_id(store, job, Named::Any, self.now, self.global.quiet)
+        find_job::job_id(store, job, Named::Any, self.now, self.global.quiet)
     }
 }
 
@@ -286,7 +289,7 @@ fn ad_hoc(command: &Command, name: Option<&str>) -> Result<JobDefinition> {
         bail!(CliError::usage("the command is empty"));
     }
     let name = name.map_or_else(|| name_of(command), str::to_owned);
-    let here = Bytes::from(locate::current_dir()?.as_os_str());
+    let here = Bytes::from(job_file::current_dir()?.as_os_str());
     Ok(JobDefinition { ad_hoc: true, ..JobDefinition::new(&name, command.clone(), here) })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::locate;
+use super::find_job;
 use crate::call_target::to_type;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
@@ -29,7 +29,7 @@ pub fn tell(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Result<()>
         let name = &wanted.definition.name;
         match it.scheduled_run {
             Some(ScheduledRun::Counts(_)) => {
-                if let Some(job) = locate::find_job(store, it.id, clock::now())? {
+                if let Some(job) = find_job::job_if_there(store, it.id, clock::now())? {
                     warn(&standing_text(&job, needs_success(jobs, it.index)));
                 }
             }

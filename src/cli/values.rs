@@ -281,7 +281,7 @@ fn is_digits(text: &str) -> bool {
 }
 
 /// A job, or one of its attempts, as a person names it. `NAME.N` is read as the name of a job, because names may
-/// contain dots; `locate` tries it as attempt N of job NAME if no job has that name.
+/// contain dots; `find_job` tries it as attempt N of job NAME if no job has that name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOrAttempt {
     pub job: JobRef,

@@ -110,6 +110,11 @@ pub fn safe_line(text: &str) -> String {
     escape(text, false)
 }
 
+/// A path as it stands in a message.
+pub fn shown_path(path: &Path) -> String {
+    safe_line(&path.display().to_string())
+}
+
 /// The text with its line breaks and tabs: every other character that is not safe becomes an escape.
 pub fn safe_block(text: &str) -> String {
     escape(text, true)

@@ -10,19 +10,22 @@ use serde_json::json;
 
 use crate::call_target::to_type;
 use crate::cli::args::{ChangeArgs, Global, ResolveArgs, RetryArgs, Selection, Unfinished};
+use crate::cli::database;
 use crate::cli::definition_drift::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, print_error};
-use crate::cli::locate::{self, Named};
+use crate::cli::find_job::{self, Named};
+use crate::cli::job_file;
 use crate::cli::namesakes::say_which;
 use crate::cli::own_file::OwnFiles;
 use crate::cli::plan::Planner;
+use crate::cli::suggest;
 use crate::cli::values::JobRef;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{JobState, Phase};
 use crate::process;
 use crate::store::{self, Act, ActResult, Done, Filter, JobChange, JobRow, NewJob, Refusal, Store};
-use crate::text::{Timestamp, counted, local_time, relative_time};
+use crate::text::{Timestamp, counted, local_time, relative_time, shown_path};
 use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::status::{dependency_text, holds_back_text, limit_text, worker_trouble_text};
@@ -31,15 +34,15 @@ use crate::worker;
 /// Opens the database to act on jobs. Where there is none yet, no job is selected, which is no error unless one is named.
 fn open(global: &Global, is_job_named: bool, out: &Output) -> Result<Option<Store>> {
     if is_job_named {
-        return locate::open_to_write(global).map(Some);
+        return database::open_to_write(global).map(Some);
     }
-    let store = locate::open_if_there(global)?;
+    let store = database::open_if_there(global)?;
     match &store {
-        Some(store) => locate::warn_of_readers(global, store.file()),
+        Some(store) => database::warn_of_readers(global, store.file()),
         None if out.quiet => {}
         None => {
-            let file = locate::store_file(global)?;
-            warn(&format!("there is no database yet at {}", locate::display(file.path())));
+            let file = database::store_file(global)?;
+            warn(&format!("there is no database yet at {}", shown_path(file.path())));
         }
     }
     Ok(store)
@@ -59,7 +62,7 @@ pub fn cancel(global: &Global, args: &Unfinished, out: &mut Output) -> Result<Ex
     let filter = args.filter();
     let ids = store.unfinished_ids(&filter, clock::now())?;
     if ids.is_empty() && !out.quiet {
-        locate::warn_of_nothing(global, &store, "unfinished job", &filter)?;
+        suggest::warn_of_nothing(global, &store, "unfinished job", &filter)?;
     }
     say_which_named(global, &store, &filter, &ids)?;
     // Workers must not be held up for long, and a million jobs need not be in memory.
@@ -184,7 +187,7 @@ impl Selected {
         let mut jobs: Vec<JobRow> = jobs.collect::<store::Result<_>>()?;
         jobs.sort_unstable_by_key(|job| job.id);
         if jobs.is_empty() && !global.quiet {
-            locate::warn_of_nothing(global, store, "unresolved dead letter", &filter)?;
+            suggest::warn_of_nothing(global, store, "unresolved dead letter", &filter)?;
         }
         let ids: Vec<i64> = jobs.iter().map(|job| job.id).collect();
         say_which_named(global, store, &filter, &ids)?;
@@ -197,7 +200,7 @@ impl Selected {
         let now = clock::now();
         let ids = store.unfinished_ids(filter, now)?;
         if ids.is_empty() && !global.quiet {
-            locate::warn_of_nothing(global, store, "unfinished job", filter)?;
+            suggest::warn_of_nothing(global, store, "unfinished job", filter)?;
         }
         say_which_named(global, store, filter, &ids)?;
         Ok(Self { jobs: read_jobs(store, &ids, now)?, ids, by_filter: true, ..Self::default() })
@@ -205,7 +208,7 @@ impl Selected {
 
     fn by_id(global: &Global, store: &Store, jobs: &[JobRef], named: Named) -> Result<Self> {
         let now = clock::now();
-        let (mut ids, exit) = locate::job_ids(store, jobs, named, now, global.quiet)?;
+        let (mut ids, exit) = find_job::job_ids(store, jobs, named, now, global.quiet)?;
         let jobs = read_jobs(store, &ids, now)?;
         let unknown = ids.extract_if(.., |id| !jobs.contains_key(id)).collect();
         Ok(Self { ids, jobs, unknown, exit, ..Self::default() })
@@ -276,7 +279,7 @@ impl Selected {
                     continue;
                 }
             };
-            let path = locate::path_of(&file)?;
+            let path = job_file::path_of(&file)?;
             let planner = Planner::of_file(global, "enqueue", now, file);
             let Some(mut job) = planner.replacement(old)? else { continue };
             if files.is_named() && !dry_run {
@@ -302,7 +305,7 @@ impl Selected {
                 if self.latest { store.act_on_latest(&self.ids, act)? } else { store.act(&self.ids, act)? };
             let with_job = |result: ActResult| {
                 let id = if let Ok(Done::ReplacedBy(new)) = result.outcome { new } else { result.id };
-                Ok((result, locate::find_job(store, id, clock::now())?))
+                Ok((result, find_job::job_if_there(store, id, clock::now())?))
             };
             results.into_iter().map(with_job).collect::<Result<Vec<_>>>()
         };

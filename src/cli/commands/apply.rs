@@ -9,8 +9,9 @@ use serde_json::json;
 
 use crate::call_target::CallTarget;
 use crate::cli::args::{ApplyArgs, Global};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus, describe};
-use crate::cli::locate;
+use crate::cli::job_file;
 use crate::cli::plan::check_limits;
 use crate::cli::scheduled_runs;
 use crate::cli::workers::worker_statuses;
@@ -23,7 +24,9 @@ use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoreError, StoredSchedule,
     WorkerStatus,
 };
-use crate::text::{Timestamp, are_same_clocks, is_zone_of_screen, local_time, machine_zone, relative_time};
+use crate::text::{
+    Timestamp, are_same_clocks, is_zone_of_screen, local_time, machine_zone, relative_time, shown_path,
+};
 use crate::view::advice::nothing_until_worker;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::schedule::{boot_text, dropped_text, times_text};
@@ -35,10 +38,10 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
     let (path, wanted, queues) = if args.none {
         (former_path(global, args.path.as_deref())?, Vec::new(), BTreeMap::new())
     } else {
-        let file = locate::named_job_file(global, args.path.as_deref())?;
+        let file = job_file::named_job_file(global, args.path.as_deref())?;
         note_unreached(&file, None, out);
         scheduled_runs::note_unlimited_ages(&file, None, out);
-        let path = declaring.insert(locate::path_of(&file)?).path.clone();
+        let path = declaring.insert(job_file::path_of(&file)?).path.clone();
         (path, schedules(&file, clock::now())?, file.queues)
     };
     for schedule in &wanted {
@@ -66,10 +69,10 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
     let now = clock::now();
     let mut workers = None;
     let applied = if args.dry_run {
-        locate::open_to_rehearse(global)?.rehearse(apply)??
+        database::open_to_rehearse(global)?.rehearse(apply)??
     } else {
         let mut store =
-            if args.none { locate::open_to_write(global)? } else { locate::open_or_create(global)? };
+            if args.none { database::open_to_write(global)? } else { database::open_or_create(global)? };
         let applied = apply(&mut store)?;
         if let Some(file) = &declaring {
             // A project that has moved keeps its history, also where a schedule comes first.
@@ -118,7 +121,7 @@ fn refusal(error: StoreError, path: &str) -> anyhow::Error {
     if !matches!(error, StoreError::AppliedElsewhere { .. }) {
         return error.into();
     }
-    let take_over = locate::place_of(Path::new(path)).to_type("apply", "--take-over");
+    let take_over = job_file::place_of(Path::new(path)).to_type("apply", "--take-over");
     describe(&error.into()).hint(format!("{take_over} takes it over; or rename the job")).into()
 }
 
@@ -153,7 +156,7 @@ pub fn note_obstacles<'d>(definitions: impl Iterator<Item = &'d JobDefinition>, 
 
 /// The path by which the database knows a file that may be gone.
 fn former_path(global: &Global, path: Option<&Path>) -> Result<String> {
-    let path = path.map_or_else(|| locate::job_file_path(global), |path| Ok(path.to_owned()))?;
+    let path = path.map_or_else(|| job_file::path(global), |path| Ok(path.to_owned()))?;
     let path = std::path::absolute(path).context("could not find the current directory")?;
     let found = fs::canonicalize(&path).or_else(|error| {
         // The folder may be there, perhaps behind a link.
@@ -196,7 +199,7 @@ pub fn schedules(file: &JobFile, now: Timestamp) -> Result<Vec<DeclaredSchedule>
         let (has, names) = (if names.len() == 1 { "has" } else { "have" }, names.join(", "));
         let message = format!(
             "{}: {names} {has} a schedule without `timezone`, and the time zone of this machine ({why}) has no IANA name by which a worker could find it",
-            locate::display(&file.path)
+            shown_path(&file.path)
         );
         let hint = format!("add timezone = \"Europe/Berlin\", or what it is, below [jobs.{first}]");
         return Err(CliError::new(ExitStatus::DATA, message).hint(hint).into());

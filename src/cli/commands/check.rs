@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use crate::call_target::to_type;
 use crate::cli::args::{CheckArgs, Global};
 use crate::cli::commands::{apply, check_exit};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus, describe};
-use crate::cli::locate;
+use crate::cli::job_file;
 use crate::cli::scheduled_runs::{self, dependencies_text};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile, JobFileError, NewerToml};
@@ -22,7 +23,7 @@ use crate::model::{
 use crate::store::{Applied, AppliedKind, Declarations, DeclaredSchedule, Store, StoredSchedule};
 use crate::text::{
     Millis, Timestamp, append, counted, human_size, local_time, machine_zone, near_names, safe_line,
-    time_zone,
+    shown_path, time_zone,
 };
 use crate::view::terminal::{Column, Output, Style, Table, warn};
 use crate::view::text::definition::{print_command, print_policy, print_start};
@@ -67,7 +68,7 @@ impl Checked {
 
 /// The job file of this path; else the job of this name in the job file that every verb would read.
 fn named(global: &Global, what: Option<&Path>) -> Result<Checked> {
-    let Some(path) = what else { return Ok(Checked::all(locate::job_file(global)?)) };
+    let Some(path) = what else { return Ok(Checked::all(job_file::read(global)?)) };
     let name = path.to_str().filter(|text| check_name(text).is_ok());
     let Some(name) = name else { return Ok(Checked::all(JobFile::read(path)?)) };
     let found = fs::metadata(path);
@@ -75,17 +76,17 @@ fn named(global: &Global, what: Option<&Path>) -> Result<Checked> {
     if is_folder || found.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         let path = std::path::absolute(path)?;
         let no_file = if is_folder {
-            CliError::new(ExitStatus::NOT_FOUND, format!("{} is a folder", locate::display(&path)))
+            CliError::new(ExitStatus::NOT_FOUND, format!("{} is a folder", shown_path(&path)))
         } else {
             describe(&JobFileError::NotFound { path }.into())
         };
         return job_alone(global, check_exit::name(name)?, no_file);
     }
     if !global.quiet
-        && let Ok(file) = locate::job_file(global)
+        && let Ok(file) = job_file::read(global)
         && file.job(name).is_some()
     {
-        let file = locate::display(&file.path);
+        let file = shown_path(&file.path);
         warn(&format!("{name} is a file, which is checked; the job {name} of {file} is not shown"));
     }
     Ok(Checked::all(JobFile::read(path)?))
@@ -94,7 +95,7 @@ fn named(global: &Global, what: Option<&Path>) -> Result<Checked> {
 /// The job of this name in the job file that every verb would read. `no_file` is the error for a file of that name.
 fn job_alone(global: &Global, name: String, no_file: CliError) -> Result<Checked> {
     let no_file_text = &no_file.message;
-    let file = locate::job_file(global).map_err(|error| {
+    let file = job_file::read(global).map_err(|error| {
         if matches!(error.downcast_ref(), Some(JobFileError::Nowhere { .. })) {
             let what = format!("{no_file_text}, and no other one here that could have a job {name:?}");
             return CliError { message: what, ..describe(&error) }.into();
@@ -107,7 +108,7 @@ fn job_alone(global: &Global, name: String, no_file: CliError) -> Result<Checked
     if file.job(&name).is_some() {
         return Ok(Checked { file, only: Some(name) });
     }
-    let message = format!("{no_file_text}, and no job {name:?} in {}", locate::display(&file.path));
+    let message = format!("{no_file_text}, and no job {name:?} in {}", shown_path(&file.path));
     let declared = file.jobs.iter().map(|job| job.definition.name.as_str());
     let hint = match near_names(&name, declared).as_slice() {
         [] => {
@@ -129,10 +130,10 @@ fn check_jobs(global: &Global, checked: &Checked, out: &mut Output) -> Result<Ex
             out.object(&job_json(&job.definition));
         }
     } else if !out.quiet {
-        let store = locate::open_if_there(global).ok().flatten();
+        let store = database::open_if_there(global).ok().flatten();
         let mut applied = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
         // A pipe has no path by which the database could know it.
-        let path = locate::canonical(&file.path).ok();
+        let path = job_file::canonical(&file.path).ok();
         applied.retain(|row| Some(&row.file) == path.as_ref() && checked.is_shown(row.name()));
         show(out, checked, &Schedules { declared, applied: &applied, now });
         if let (Some(store), Some(path)) = (store, path)
@@ -154,7 +155,7 @@ fn note_traps(Checked { file, only }: &Checked, out: &Output) {
     if out.quiet {
         return;
     }
-    let path = locate::display(&file.path);
+    let path = shown_path(&file.path);
     for NewerToml { what, line, column, count } in &file.newer_toml {
         let more = match count - 1 {
             0 => String::new(),
@@ -197,7 +198,7 @@ impl Schedules<'_> {
 
 fn show(out: &mut Output, checked: &Checked, schedules: &Schedules<'_>) {
     let Checked { file, only } = checked;
-    let (path, jobs) = (locate::display(&file.path), counted(file.jobs.len(), "job"));
+    let (path, jobs) = (shown_path(&file.path), counted(file.jobs.len(), "job"));
     let shown = only.as_ref().map(|name| format!("; of these {name}")).unwrap_or_default();
     out.line(format!("{path}: {jobs}, no mistakes{shown}"));
     for job in checked.jobs() {
@@ -239,7 +240,7 @@ fn show_unapplied(
     stale.extend(queues.map(|queue| format!("queue {}", queue.name)));
     let machine = machine_zone(now).ok();
     let moved = machine.as_ref().map(|zone| apply::moved(&applied, zone, now)).unwrap_or_default();
-    let apply = locate::place_of(&file.path).to_type("apply", "");
+    let apply = job_file::place_of(&file.path).to_type("apply", "");
     if let (Some(zone), false) = (machine, moved.is_empty()) {
         let words = format!(
             "applied in another time zone than this machine has now, {zone}: {}; {apply} takes the new one",

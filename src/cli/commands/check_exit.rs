@@ -6,8 +6,8 @@ use serde::Serialize;
 use crate::call_target::to_type;
 use crate::cli::args::{CheckArgs, Global};
 use crate::cli::error::CliError;
-use crate::cli::locate;
 use crate::cli::values::JobRef;
+use crate::cli::{job_file, suggest};
 use crate::model::{
     AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
     JobDefinition, Status, classify, decide, final_because, signal,
@@ -40,7 +40,9 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
         bail!(CliError::usage("the end of which job?").hint(to_type("check", "NAME --exit N")));
     };
     let name = name(&what.to_string_lossy())?;
-    let definition = &locate::declared_job(global, &name)?.definition;
+    let file = job_file::read(global)?;
+    let definition =
+        &file.job(&name).ok_or_else(|| suggest::not_declared(&file, "enqueue", &name))?.definition;
     if args.timeout && definition.timeout.is_none() {
         bail!(
             CliError::usage(format!(

@@ -17,8 +17,9 @@ use clap_complete::env::{EnvCompleter, Shells};
 use clap_complete::{ArgValueCandidates, CompletionCandidate, Shell};
 
 use crate::cli::args::{Cli, CompletionsArgs, Global};
+use crate::cli::database;
 use crate::cli::error::ExitStatus;
-use crate::cli::locate;
+use crate::cli::job_file;
 use crate::clock;
 use crate::model::{DeadReason, JobState, signal};
 use crate::store::{self, Filter, FilterColumn, JobRow, Overview, StateFilter, Store};
@@ -138,7 +139,7 @@ impl Typed {
     }
 
     fn store(&self) -> Option<Store> {
-        locate::open_if_there(&self.global).ok().flatten()
+        database::open_if_there(&self.global).ok().flatten()
     }
 }
 
@@ -184,7 +185,7 @@ fn with_help(word: &str, help: &str) -> CompletionCandidate {
 }
 
 fn declared(typed: &Typed) -> Vec<CompletionCandidate> {
-    let jobs = locate::job_file(&typed.global).map(|file| file.jobs).unwrap_or_default();
+    let jobs = job_file::read(&typed.global).map(|file| file.jobs).unwrap_or_default();
     jobs.iter()
         .map(|job| with_help(&job.definition.name, job.description.as_deref().unwrap_or("a job")))
         .collect()
@@ -192,7 +193,7 @@ fn declared(typed: &Typed) -> Vec<CompletionCandidate> {
 
 /// The queues of the job file and of the database.
 fn queue_names(typed: &Typed) -> BTreeSet<String> {
-    let declared = locate::declared_values(&typed.global, FilterColumn::Queue).into_iter();
+    let declared = job_file::declared_values(&typed.global, FilterColumn::Queue).into_iter();
     declared.chain(typed.overview().queues.into_iter().map(|queue| queue.name)).collect()
 }
 

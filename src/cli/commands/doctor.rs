@@ -11,8 +11,9 @@ use serde::Serialize;
 use super::attention_facts::{cannot_start, read_snapshot};
 use crate::call_target::to_type;
 use crate::cli::args::{DoctorArgs, Global};
+use crate::cli::database;
 use crate::cli::error::ExitStatus;
-use crate::cli::locate;
+use crate::cli::job_file;
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::model::Attention;
@@ -54,11 +55,11 @@ struct Report {
 /// Checks everything. The exit status is 1 if a rule is broken, and with `--strict` also if anything needs attention.
 pub fn run(global: &Global, args: &DoctorArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut report = Report { sqlite: rusqlite::version(), ..Report::default() };
-    let file = locate::store_file(global)?;
+    let file = database::store_file(global)?;
     report.db = file.path().display().to_string();
     report.db_from = db_from(global);
     check_job_file(global, &mut report);
-    if let Some(store) = locate::open_if_there(global)? {
+    if let Some(store) = database::open_if_there(global)? {
         check_files(&store, &mut report);
         report.schema_version = Some(store.version()?);
         report.rules = Store::audit_rules().count();
@@ -132,7 +133,7 @@ fn db_from(global: &Global) -> &'static str {
 }
 
 fn check_job_file(global: &Global, report: &mut Report) {
-    let path = match locate::job_file_path(global) {
+    let path = match job_file::path(global) {
         Ok(path) => path,
         Err(error) => {
             if let Some(untrusted @ JobFileError::Untrusted { .. }) = error.downcast_ref() {

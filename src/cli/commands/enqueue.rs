@@ -10,9 +10,10 @@ use crate::call_target::{CallTarget, to_type};
 use crate::cli::args::{EnqueueArgs, Global, RunArgs, WaitOptions};
 use crate::cli::batch;
 use crate::cli::commands::wait::{Waiter, final_text, status_of_waited};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus, describe};
+use crate::cli::find_job;
 use crate::cli::inside;
-use crate::cli::locate;
 use crate::cli::options::JobOptions;
 use crate::cli::plan::{Plan, Planner};
 use crate::cli::scheduled_runs;
@@ -21,7 +22,7 @@ use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState, OutputStream};
 use crate::process::is_stdout_closed;
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
-use crate::text::{counted, local_time, safe_line, shown_line};
+use crate::text::{counted, local_time, safe_line, shown_line, shown_path};
 use crate::view::advice::no_worker_text;
 use crate::view::json::{attempt_json, job_json, with_output};
 use crate::view::terminal::{Bar, Output, OutputCursor, OutputForm, warn};
@@ -35,7 +36,7 @@ pub fn run(global: &Global, args: &EnqueueArgs, out: &mut Output) -> Result<Exit
     if args.dry_run {
         return rehearse(global, &mut plan, out);
     }
-    let mut store = locate::open_or_create(global)?;
+    let mut store = database::open_or_create(global)?;
     if let Some(moved) = plan.register(&mut store, global.quiet)? {
         warn(&moved);
     }
@@ -128,7 +129,7 @@ fn wait(out: &mut Output, store: &mut Store, jobs: &[Enqueued], args: WaitOption
     });
     if out.json && waited.is_err() {
         for job in jobs.iter().filter(|job| !printed.contains(&job.id)) {
-            if let Some(row) = locate::find_job(store, job.id, clock::now())? {
+            if let Some(row) = find_job::job_if_there(store, job.id, clock::now())? {
                 let last = store.attempt(row.id, row.attempts)?;
                 out.object(&waited_json(store, &row, last.as_ref(), job.created)?);
             }
@@ -289,7 +290,7 @@ fn without_input(global: &Global, verb: &'static str, args: &EnqueueArgs) -> Res
     if names.is_empty() && args.all {
         let file = planner.file()?;
         let what = if file.jobs.is_empty() { "no job" } else { "no job but alerts" };
-        let path = locate::display(&file.path);
+        let path = shown_path(&file.path);
         bail!(CliError::new(
             ExitStatus::DATA,
             format!("there is nothing to enqueue: {path} declares {what}")
@@ -390,7 +391,7 @@ fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Result<(
 }
 
 fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
-    let job = locate::find_job(store, enqueued.id, clock::now())?;
+    let job = find_job::job_if_there(store, enqueued.id, clock::now())?;
     let mut object = job.as_ref().map_or_else(|| json!({}), job_json);
     object["created"] = json!(enqueued.created);
     Ok(object.to_string())
@@ -398,7 +399,7 @@ fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
 
 /// Enqueues the jobs in a transaction that is rolled back, and shows those that would be new.
 pub fn rehearse(global: &Global, plan: &mut Plan, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open_to_rehearse(global)?;
+    let mut store = database::open_to_rehearse(global)?;
     let planned = store.rehearse(|store| {
         plan.register(store, true)?;
         let enqueued = store.enqueue(&plan.jobs, &mut |_| {})?;

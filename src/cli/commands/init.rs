@@ -11,12 +11,14 @@ use rustix::fs::{Access, access};
 use serde_json::{Value, json};
 
 use crate::call_target::{CallTarget, to_type};
+use crate::cli::accounts;
 use crate::cli::args::{Global, InitArgs};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::{accounts, locate};
+use crate::cli::job_file;
 use crate::crontab::{CrontabContext, LeftLine, TakenOver, take_over};
 use crate::jobfile::{FILE_NAME, STARTER};
-use crate::text::{counted, shell_word};
+use crate::text::{counted, shell_word, shown_path};
 use crate::view::terminal::{Output, warn};
 
 /// The file that `schema` prints, in the folder of a job file.
@@ -32,9 +34,9 @@ const SPOOLS: [&str; 2] = ["/var/spool/cron/crontabs", "/var/spool/cron"];
 pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitStatus> {
     let path = match &global.file {
         Some(path) => path.clone(),
-        None => locate::current_dir()?.join(FILE_NAME),
+        None => job_file::current_dir()?.join(FILE_NAME),
     };
-    let shown = locate::display(&path);
+    let shown = shown_path(&path);
     let Some(file) = &args.from_crontab else {
         let schema = path.with_file_name(SCHEMA_NAME);
         // Programs that check job files fail where the file that this line names is not there.
@@ -45,10 +47,10 @@ pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitSta
             out.done(&json!({ "file": shown }), "");
         } else if !out.quiet {
             out.line(format!("wrote {shown}"));
-            let there = locate::place_of(&path);
+            let there = job_file::place_of(&path);
             out.line(format!("next: {}, then {}", there.to_type("check", ""), there.to_type("run", "flaky")));
             if !has_schema {
-                let schema = shell_word(&locate::display(&schema));
+                let schema = shell_word(&shown_path(&schema));
                 out.line(format!("for an editor that completes its keys: runner schema > {schema}"));
                 out.line(format!("  and {SCHEMA_LINE} as the first line of {shown}"));
             }
@@ -83,15 +85,15 @@ pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitSta
 }
 
 fn create(path: &Path, text: &str, mode: u32) -> Result<()> {
-    locate::refuse_foreign_link(path)?;
-    let shown = locate::display(path);
+    job_file::refuse_foreign_link(path)?;
+    let shown = shown_path(path);
     // Others may not write to it, whatever the umask says: its commands run as the caller.
     let mut file = match File::options().create_new(true).write(true).mode(mode).open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             bail!(CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is")).hint(
                 format!(
                     "{} looks at it; --file PATH writes another one",
-                    locate::place_of(path).to_type("check", "")
+                    job_file::place_of(path).to_type("check", "")
                 )
             ))
         }
@@ -120,9 +122,9 @@ impl Source {
             None if is_system => Self::File("/etc/crontab".into()),
             None => Self::Own,
             Some(file) if file == Path::new("-") => Self::Stdin,
-            Some(file) => Self::File(
-                path::absolute(file).with_context(|| format!("no path: {}", locate::display(file)))?,
-            ),
+            Some(file) => {
+                Self::File(path::absolute(file).with_context(|| format!("no path: {}", shown_path(file)))?)
+            }
         })
     }
 
@@ -130,7 +132,7 @@ impl Source {
         match self {
             Self::Own => "crontab -l".to_owned(),
             Self::Stdin => "standard input".to_owned(),
-            Self::File(path) => locate::display(path),
+            Self::File(path) => shown_path(path),
         }
     }
 
@@ -155,7 +157,7 @@ impl Source {
                 io::stdin().lock().read_to_end(&mut bytes).context("could not read standard input")?;
             }
             Self::File(path) => {
-                locate::refuse_foreign_link(path)?;
+                job_file::refuse_foreign_link(path)?;
                 bytes = fs::read(path).map_err(|error| {
                     let status = match error.kind() {
                         ErrorKind::NotFound => ExitStatus::NOT_FOUND,
@@ -242,7 +244,7 @@ fn warn_of(taken: &TakenOver, source: &Source) {
 
 /// Names the jobs that another file has applied, because `apply` refuses their names.
 fn warn_of_applied(global: &Global, path: &Path, taken: &TakenOver) {
-    let store = locate::open_if_there(global).ok().flatten();
+    let store = database::open_if_there(global).ok().flatten();
     let applied = store.and_then(|store| store.schedules().ok()).unwrap_or_default();
     let own = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     for row in applied.iter().filter(|row| Path::new(&row.file) != own) {
@@ -251,7 +253,7 @@ fn warn_of_applied(global: &Global, path: &Path, taken: &TakenOver) {
                 "{} has applied a schedule of the name {}, so {} will refuse this one: rename it, or leave it out",
                 row.file,
                 row.name(),
-                locate::place_of(path).to_type("apply", "")
+                job_file::place_of(path).to_type("apply", "")
             ));
         }
     }
@@ -259,7 +261,7 @@ fn warn_of_applied(global: &Global, path: &Path, taken: &TakenOver) {
 
 /// Says what to do next.
 fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bool, path: &Path) {
-    let there = locate::place_of(path);
+    let there = job_file::place_of(path);
     out.prose(
         "next: ",
         &format!(
@@ -274,7 +276,7 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
     }
     let words = match source {
         Source::File(path) if source.is_system() => {
-            format!("Comment them out in {}.", locate::display(path))
+            format!("Comment them out in {}.", shown_path(path))
         }
         // A copy of a system crontab, which may be that of any of these files.
         _ if has_users => {

@@ -7,8 +7,9 @@ use anyhow::{Result, bail};
 use crate::call_target::to_type;
 use crate::cli::args::{Global, LogsArgs};
 use crate::cli::commands::wait::{ChangeWatch, final_text};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::locate::{self, Named};
+use crate::cli::find_job::{self, Named};
 use crate::clock;
 use crate::model::{AttemptOutput, OutputStream, decision_text};
 use crate::store::{JobRow, Store};
@@ -22,8 +23,8 @@ type Which = (i64, Option<u32>);
 
 /// Prints the output of the last or the named attempt.
 pub fn run(global: &Global, args: &LogsArgs, out: &mut Output) -> Result<ExitStatus> {
-    let store = locate::open(global)?;
-    let which = locate::job_or_attempt(&store, &args.which, Named::Started, clock::now(), out.quiet)?;
+    let store = database::open(global)?;
+    let which = find_job::job_or_attempt(&store, &args.which, Named::Started, clock::now(), out.quiet)?;
     if args.follow {
         return follow(out, args, which, &store);
     }
@@ -48,7 +49,7 @@ pub fn run(global: &Global, args: &LogsArgs, out: &mut Output) -> Result<ExitSta
 
 /// The job, if it has the named attempt.
 fn find(store: &Store, (id, attempt): Which) -> Result<JobRow> {
-    let job = locate::job(store, id, clock::now())?;
+    let job = find_job::job(store, id, clock::now())?;
     let last = job.last_attempt();
     if let Some(number) = attempt.filter(|number| *number > last) {
         bail!(CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}")).hint(
@@ -127,7 +128,7 @@ impl<'a> LogReader<'a> {
     fn catch_up(&mut self) -> Result<bool> {
         let (id, attempt) = self.which;
         // The job is read before the output, because the output is complete once the job says that the attempt has ended.
-        let job = locate::job(self.store, id, clock::now())?;
+        let job = find_job::job(self.store, id, clock::now())?;
         while self.number <= job.attempts {
             self.finish_attempt(&job)?;
             if attempt.is_some() {

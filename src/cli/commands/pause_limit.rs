@@ -6,8 +6,9 @@ use serde_json::json;
 
 use crate::call_target::to_type;
 use crate::cli::args::{Global, LimitArgs, PauseArgs, Paused};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::locate;
+use crate::cli::job_file;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Limits, Pause};
@@ -40,7 +41,7 @@ pub fn resume(global: &Global, args: &Paused, out: &mut Output) -> Result<ExitSt
 }
 
 fn set_pause(global: &Global, args: &Paused, pause: Option<Pause>, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open_to_write(global)?;
+    let mut store = database::open_to_write(global)?;
     let paused = pause.is_some();
     if args.all && paused || pause.is_some_and(|pause| pause.ends_at().is_some()) {
         refuse_older_worker(&store)?;
@@ -104,7 +105,7 @@ fn no_schedule(global: &Global, store: &Store, name: &str, paused: bool) -> CliE
 /// The queues that have jobs, limits or a pause, and those that the job file or a schedule names.
 fn known_queues(global: &Global, store: &Store) -> Result<Vec<String>> {
     let mut known = store.distinct_values(FilterColumn::Queue)?;
-    known.extend(locate::declared_values(global, FilterColumn::Queue));
+    known.extend(job_file::declared_values(global, FilterColumn::Queue));
     let schedules = store.schedules()?;
     let links = schedules.iter().flat_map(|row| row.chain.links());
     known.extend(links.map(|link| link.definition.queue.clone()));
@@ -135,7 +136,7 @@ fn check_queue(global: &Global, store: &Store, name: &str, paused: bool, quiet: 
 
 /// Sets the limits of a queue by hand, or shows them.
 pub fn limit(global: &Global, args: &LimitArgs, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open_to_write(global)?;
+    let mut store = database::open_to_write(global)?;
     let given = Limits { max_running: args.max_running, rate: args.rate };
     if args.none || !given.is_none() {
         let change = if args.none { LimitChange::Lift } else { LimitChange::Set(given) };

@@ -6,13 +6,14 @@ use serde_json::json;
 use crate::call_target::to_type;
 use crate::cli::args::{BackupArgs, Global, PruneArgs, RestoreArgs};
 use crate::cli::commands::wait::ChangeWatch;
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus, describe};
-use crate::cli::locate;
+use crate::cli::job_file;
 use crate::cli::namesakes::say_all;
 use crate::clock;
 use crate::model::JobState;
 use crate::store::{Kept, PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile};
-use crate::text::counted;
+use crate::text::{counted, shown_path};
 use crate::view::terminal::{Bar, Output, warn};
 use crate::worker;
 
@@ -23,9 +24,9 @@ const STOPPED: &str = "stopped before all was done; prune again to go on";
 
 /// Removes finished jobs, or counts those that would be removed.
 pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<ExitStatus> {
-    let Some(mut store) = locate::open_if_there(global)? else {
-        let file = locate::store_file(global)?;
-        let words = format!("there is no database yet at {}", locate::display(file.path()));
+    let Some(mut store) = database::open_if_there(global)? else {
+        let file = database::store_file(global)?;
+        let words = format!("there is no database yet at {}", shown_path(file.path()));
         out.done(&json!({ "removed": 0 }), words);
         return Ok(ExitStatus::SUCCESS);
     };
@@ -34,7 +35,7 @@ pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<Exit
         say_all(&store, name)?;
     }
     if !args.dry_run {
-        locate::warn_of_readers(global, store.file());
+        database::warn_of_readers(global, store.file());
     }
     if args.dry_run {
         let jobs = store.count_prunable(&filter)?;
@@ -65,7 +66,7 @@ pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<Exit
         warn(&format!(
             "what was removed can still be found in {} or its log, because another program keeps reading the \
              database; prune again when it has ended",
-            locate::display(store.file().path())
+            shown_path(store.file().path())
         ));
     }
     Ok(ExitStatus::SUCCESS)
@@ -118,9 +119,9 @@ fn filter(args: &PruneArgs) -> PruneFilter {
 
 /// Copies the database, never over an existing file.
 pub fn backup(global: &Global, args: &BackupArgs, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open(global)?;
-    locate::refuse_foreign_link(&args.target)?;
-    let shown = locate::display(&args.target);
+    let mut store = database::open(global)?;
+    job_file::refuse_foreign_link(&args.target)?;
+    let shown = shown_path(&args.target);
     if args.target.symlink_metadata().is_ok() {
         bail!(
             CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is"))
@@ -147,8 +148,8 @@ fn other_copy() -> String {
 
 /// Puts a checked copy in the place of the database, and keeps the old one beside it.
 pub fn restore(global: &Global, args: &RestoreArgs, out: &mut Output) -> Result<ExitStatus> {
-    let (db, source) = (locate::store_file(global)?, StoreFile::new(&args.source)?);
-    let (shown_db, shown_source) = (locate::display(db.path()), locate::display(&args.source));
+    let (db, source) = (database::store_file(global)?, StoreFile::new(&args.source)?);
+    let (shown_db, shown_source) = (shown_path(db.path()), shown_path(&args.source));
     if source == db {
         bail!(
             CliError::usage(format!("{shown_source} is the database itself, not a copy of it"))
@@ -180,12 +181,12 @@ pub fn restore(global: &Global, args: &RestoreArgs, out: &mut Output) -> Result<
         warn(what);
     }
     if restored.kept.is_none() && restored.kept_log.is_none() {
-        locate::say_that_it_is_new(global, &db);
+        database::say_that_it_is_new(global, &db);
     }
-    locate::warn_of_readers(global, &db);
+    database::warn_of_readers(global, &db);
     let what = if restored.kept.is_some() { "the old database" } else { "the log of the old database" };
     let kept = restored.kept.as_ref().or(restored.kept_log.as_ref());
-    let old = kept.map(|path| format!("\n{what} is kept: {}", locate::display(path)));
+    let old = kept.map(|path| format!("\n{what} is kept: {}", shown_path(path)));
     let again = run_again(&restored.run_again);
     let said = format!("{shown_db} is now the copy {shown_source}{}{again}", old.unwrap_or_default());
     let jobs: Vec<_> = restored.run_again.iter().map(run_again_json).collect();

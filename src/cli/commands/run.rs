@@ -15,9 +15,10 @@ use super::wait::{exit_status_of_job, is_ignored, status_of_waited};
 use super::work::default_slots;
 use crate::call_target::to_type;
 use crate::cli::args::{Global, RunArgs};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus, describe, print_error};
+use crate::cli::find_job;
 use crate::cli::inside::{self, Held};
-use crate::cli::locate;
 use crate::cli::plan::Plan;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
@@ -50,7 +51,7 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     if args.dry_run {
         return enqueue::rehearse(global, &mut plan, out);
     }
-    let mut store = locate::open_or_create(global)?;
+    let mut store = database::open_or_create(global)?;
     store.check_path()?;
     inside::recognize(&mut store)?;
     if !out.quiet {
@@ -143,12 +144,12 @@ fn end(
     };
     let start = start?;
     let (RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::Held(id)) = start;
-    let store = locate::open(global)?;
+    let store = database::open(global)?;
     let id = match start {
         RunStart::Held(_) => store.changed_to(id)?,
         RunStart::Enqueued(_) | RunStart::TakenOn(_) => store.job_of_run(worker)?.unwrap_or(id),
     };
-    let Some(job) = locate::find_job(&store, id, clock::now())? else {
+    let Some(job) = find_job::job_if_there(&store, id, clock::now())? else {
         bail!(CliError::new(ExitStatus::NOT_FOUND, format!("job {id} was removed while it was run")));
     };
     let created = matches!(start, RunStart::Enqueued(_));
@@ -340,7 +341,7 @@ impl Task {
             return Ok(start);
         }
         if let RunStart::TakenOn(id) | RunStart::Held(id) = start
-            && let Some(job) = locate::find_job(store, id, clock::now())?
+            && let Some(job) = find_job::job_if_there(store, id, clock::now())?
         {
             let is_taken_on = start == RunStart::TakenOn(id);
             warn(&match named(&self.plan) {

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use crate::call_target::{CallTarget, to_type};
 use crate::cli::accounts;
 use crate::cli::args::{Global, ServiceAct, ServiceArgs, ServiceInstallArgs};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::locate;
 use crate::cli::typed_time::At;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
@@ -72,7 +72,7 @@ fn is_caller(owner: &Owner) -> bool {
 fn database(global: &Global, owner: &Owner) -> Result<StoreFile> {
     let is_named = global.db.is_some() || env::var_os("RUNNER_DB").is_some_and(|path| !path.is_empty());
     if is_named || is_caller(owner) {
-        return locate::store_file(global);
+        return database::store_file(global);
     }
     let home = |name: &str| (name == "HOME").then(|| OsString::from(&owner.account.home));
     let path = store::locate(None, &home).ok_or_else(|| {
@@ -342,7 +342,7 @@ fn living_workers(db: &StoreFile, owner: &Owner) -> Result<Option<Vec<Living>>> 
         return Ok(asked_of_owner(db, owner));
     }
     let global = Global { db: Some(db.path().to_owned()), ..Global::default() };
-    let Some(store) = locate::open_if_there(&global)? else { return Ok(Some(Vec::new())) };
+    let Some(store) = database::open_if_there(&global)? else { return Ok(Some(Vec::new())) };
     let workers = worker_statuses(&store)?.into_iter().filter(WorkerStatus::is_living_worker);
     Ok(Some(workers.map(|WorkerStatus { row, .. }| Living { pid: row.pid, since: row.started_at }).collect()))
 }

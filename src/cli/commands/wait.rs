@@ -15,10 +15,12 @@ use signal_hook::flag;
 
 use crate::call_target::to_type;
 use crate::cli::args::{Global, WaitArgs};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus, describe, print_error};
+use crate::cli::find_job::{self, Named};
 use crate::cli::inside::{self, Held};
-use crate::cli::locate::{self, Named};
 use crate::cli::namesakes::say_which;
+use crate::cli::suggest;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
@@ -30,12 +32,12 @@ use crate::view::text::status::{death_reason, dependency_text, long_wait_text, u
 
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open_to_write(global)?;
+    let mut store = database::open_to_write(global)?;
     inside::recognize(&mut store)?;
     let (ids, mut exit) = if args.jobs.is_empty() {
         (selected(global, &store, args)?, ExitStatus::SUCCESS)
     } else {
-        locate::job_ids(&store, &args.jobs, Named::Any, clock::now(), out.quiet)?
+        find_job::job_ids(&store, &args.jobs, Named::Any, clock::now(), out.quiet)?
     };
     for id in &ids {
         if store.job(*id, clock::now())?.is_none() {
@@ -105,10 +107,10 @@ fn selected(global: &Global, store: &Store, args: &WaitArgs) -> Result<Vec<i64>>
     let ids = store.ids(&filter, clock::now())?;
     if ids.is_empty() {
         if store.ids(&all, clock::now())?.is_empty() {
-            bail!(locate::no_job_selected(global, store, &all)?);
+            bail!(suggest::no_job_selected(global, store, &all)?);
         }
         if !global.quiet {
-            warn(&format!("{} that was not resolved", locate::nothing_text("job", &filter)));
+            warn(&format!("{} that was not resolved", suggest::nothing_text("job", &filter)));
         }
     }
     if let Some(name) = args.name.as_ref().filter(|_| !global.quiet) {

@@ -10,9 +10,9 @@ use anyhow::{Result, bail};
 
 use crate::call_target::to_type;
 use crate::cli::args::{Global, LogFormat, WorkArgs};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::inside;
-use crate::cli::locate;
 use crate::clock;
 use crate::model::Event;
 use crate::report::{HumanLog, JsonLog, LogWriter, Reporter, SystemdNotifier, TerminalLog, is_journal};
@@ -23,7 +23,7 @@ use crate::worker::{self, Options, Summary, Until};
 
 /// Runs a worker until its options or a signal end it.
 pub fn run(global: &Global, args: &WorkArgs) -> Result<ExitStatus> {
-    let mut store = locate::open_or_create(global)?;
+    let mut store = database::open_or_create(global)?;
     inside::recognize(&mut store)?;
     let options = Options {
         slots: args.slots.unwrap_or_else(default_slots),
@@ -112,7 +112,7 @@ fn note_due_later(store: &Store, queues: Option<&[String]>, reporter: &mut dyn R
 /// Reports the jobs that `--drain` or `--until-idle` left in paused queues. If they cannot be read this says nothing,
 /// because the work itself is done.
 fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, reporter: &mut dyn Reporter) {
-    let found = || locate::open(global).ok()?.overview(clock::now()).ok();
+    let found = || database::open(global).ok()?.overview(clock::now()).ok();
     let Some(overview) = (until != Until::Stopped).then(found).flatten() else { return };
     for QueueRow { name, pause, pause_of_all, counts, .. } in overview.queues {
         let later = if until == Until::Drained { counts.scheduled + counts.retrying } else { 0 };

@@ -7,7 +7,8 @@ use anyhow::Result;
 use super::query::Query;
 use crate::cli::args::StatsOrder;
 use crate::cli::commands::attention_facts::{changed_files, leftovers};
-use crate::cli::locate;
+use crate::cli::find_job;
+use crate::cli::suggest;
 use crate::cli::workers::worker_statuses;
 use crate::process::boot_id;
 use crate::store::{self, Filter, JobRow, Store, StoredSchedule};
@@ -30,7 +31,7 @@ fn selected<'a>(query: &'a Query) -> Result<impl Iterator<Item = store::Result<J
     let Query { store, filter, limit, now } = query;
     Ok(store.jobs(filter, limit.saturating_add(1), *now)?.map(|job| {
         let mut job = job?;
-        locate::add_start(store, &mut job);
+        find_job::add_start(store, &mut job);
         Ok(job)
     }))
 }
@@ -89,7 +90,7 @@ pub(super) fn warn_of_unknown_schedule(store: &Store, filter: &Filter) -> Result
     if let Some(name) = &filter.name {
         let schedules = store.schedules()?;
         let known = schedules.iter().map(StoredSchedule::name);
-        warn(&locate::unknown_text("no schedule has the name", name, known));
+        warn(&suggest::unknown_text("no schedule has the name", name, known));
     }
     Ok(())
 }

@@ -14,8 +14,10 @@ use anyhow::{Result, bail};
 
 use self::query::{Query, Subject, check_filters, filter, limit};
 use crate::cli::args::{Global, InspectArgs};
+use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::locate::{self, Named};
+use crate::cli::find_job::{self, Named};
+use crate::cli::suggest;
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
 use crate::store::{Store, StoreError};
@@ -25,10 +27,10 @@ use crate::view::terminal::Output;
 pub fn run(global: &Global, args: &InspectArgs, out: &mut Output) -> Result<ExitStatus> {
     let subject = Subject::parse(args);
     check_filters(subject, args)?;
-    let open = || locate::open_if_there(global);
+    let open = || database::open_if_there(global);
     let draw = |out: &mut Output, store: Option<&Store>| draw(out, store, global, subject, args);
     if args.watch {
-        let file = locate::store_file(global)?;
+        let file = database::store_file(global)?;
         let draw = |out: &mut Output, store: Option<&Store>| {
             watch::draw_heading(out, &file, clock::now());
             draw(out, store).map(drop)
@@ -44,7 +46,7 @@ pub fn run(global: &Global, args: &InspectArgs, out: &mut Output) -> Result<Exit
         match subject {
             Subject::Schedules => lists::warn_of_unknown_schedule(&store, &filter)?,
             _ if subject.is_list() || subject == Subject::Stats => {
-                locate::warn_of_unknown_values(global, &store, &filter)?;
+                suggest::warn_of_unknown_values(global, &store, &filter)?;
             }
             _ => {}
         }
@@ -83,7 +85,7 @@ fn draw(
             let what = JobOrAttempt::parse(name).map_err(CliError::usage)?;
             // The screen of a watch is drawn again and again.
             let quiet = out.quiet || args.watch;
-            let found = match locate::job_or_attempt(store, &what, Named::Any, now, quiet) {
+            let found = match find_job::job_or_attempt(store, &what, Named::Any, now, quiet) {
                 Ok(found) => found,
                 Err(error) => match one_job::not_enqueued_yet(store, name, now)? {
                     Some(error) => bail!(error),
@@ -101,7 +103,7 @@ fn draw(
 
 /// Draws the subject where there is no database yet: lists are empty, and a named job cannot be found.
 fn without_store(out: &mut Output, global: &Global, subject: Subject, args: &InspectArgs) -> Result<bool> {
-    let file = locate::store_file(global)?;
+    let file = database::store_file(global)?;
     let missing = StoreError::Missing(file.path().to_owned());
     if subject == Subject::One || args.fail_if_any {
         return Err(missing.into());
@@ -109,7 +111,7 @@ fn without_store(out: &mut Output, global: &Global, subject: Subject, args: &Ins
     match subject {
         Subject::Overview if !out.json => view::text::overview::draw_empty(out, file.path()),
         Subject::Overview | Subject::Page => {
-            let empty = locate::open_to_rehearse(global)?;
+            let empty = database::open_to_rehearse(global)?;
             return draw(out, Some(&empty), global, subject, args);
         }
         Subject::Metrics => view::metrics::draw_none(out, file.path()),

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use super::query::Query;
 use crate::call_target::{CallTarget, to_type};
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::locate;
+use crate::cli::find_job;
 use crate::cli::workers::{with_liveness, worker_statuses};
 use crate::process::boot_id;
 use crate::store::Store;
@@ -27,8 +27,8 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Result<()> {
         let last = job.as_ref().map_or(0, |job| job.attempts);
         Ok((job, store.history(id, MAX_HISTORY)?, store.output(id, last)?, store.open_workers()?))
     })?;
-    let mut job = job.ok_or_else(|| locate::no_such_job(store, id))?;
-    locate::add_start(store, &mut job);
+    let mut job = job.ok_or_else(|| find_job::no_such_job(store, id))?;
+    find_job::add_start(store, &mut job);
     if out.json {
         out.object(&job_with_history_json(&job, &attempts));
         return Ok(());
@@ -52,14 +52,14 @@ pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32
     let Query { store, now, .. } = *query;
     let (job, ended, output) = store
         .at_one_moment(|| Ok((store.job(id, now)?, store.attempt(id, number)?, store.output(id, number)?)))?;
-    let mut job = job.ok_or_else(|| locate::no_such_job(store, id))?;
+    let mut job = job.ok_or_else(|| find_job::no_such_job(store, id))?;
     if ended.is_none() && (number == 0 || number != job.last_attempt()) {
         bail!(
             CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
                 .hint(format!("{} shows those that it has", to_type("inspect", id)))
         );
     }
-    locate::add_start(store, &mut job);
+    find_job::add_start(store, &mut job);
     if out.json {
         out.object(&with_output(attempt_json(&job, ended.as_ref()), &output));
     } else {

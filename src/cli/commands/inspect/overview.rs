@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::query::Query;
 use crate::cli::commands::attention_facts::read_snapshot;
-use crate::cli::locate;
+use crate::cli::find_job;
 use crate::model::JobState;
 use crate::store::{Filter, StateFilter, Store};
 use crate::text::{Timestamp, shown_line};
@@ -40,7 +40,7 @@ fn running_jobs(store: &Store, now: Timestamp) -> Result<RunningJobs> {
         let Some(mut job) = store.job(*id, now)?.filter(|job| job.state == JobState::Running) else {
             continue;
         };
-        locate::add_start(store, &mut job);
+        find_job::add_start(store, &mut job);
         let last_line = store.output(job.id, job.last_attempt())?.last_line();
         let last_line = last_line.as_deref().map(shown_line).unwrap_or_default();
         rows.push(RunningRow {

@@ -5,7 +5,8 @@ use anyhow::Result;
 use super::lists::schedule_rows;
 use super::query::Query;
 use crate::cli::commands::attention_facts::read_snapshot;
-use crate::cli::locate;
+use crate::cli::database;
+use crate::cli::find_job;
 use crate::model::{JobState, Phase};
 use crate::store::{Filter, JobRow, Store, StoredSchedule, UnfinishedJobs};
 use crate::text::{Timestamp, shown_line};
@@ -41,7 +42,7 @@ fn read(query: &Query) -> Result<Page> {
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         filter: query.filter.clone(),
         dead: store.count_unresolved(&filter, now)?,
-        has_database: locate::is_there(store),
+        has_database: database::is_there(store),
         boot_id,
         workers,
         attention,
@@ -71,7 +72,7 @@ fn unfinished(store: &Store, filter: &Filter, now: Timestamp) -> Result<Vec<Unfi
         let mut rows = Vec::new();
         for id in ids {
             if let Some(mut job) = store.job(id, now)?.filter(|job| !job.is_stuck()) {
-                locate::add_start(store, &mut job);
+                find_job::add_start(store, &mut job);
                 let is_running = job.state == JobState::Running;
                 let output = is_running.then(|| store.output(job.id, job.last_attempt())).transpose()?;
                 let last_line = output.and_then(|output| output.last_line()).as_deref().map(shown_line);

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::call_target::to_type;
 use crate::cli::args::InspectArgs;
 use crate::cli::error::CliError;
-use crate::cli::locate::lists_jobs;
+use crate::cli::suggest::lists_jobs;
 use crate::model::Outcome;
 use crate::store::{Filter, StateFilter, Store};
 use crate::text::{Timestamp, near_names, nearest};

@@ -14,9 +14,8 @@ use signal_hook::low_level::raise;
 
 use crate::cli::commands::wait::{ChangeWatch, LONGEST_WAIT};
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::locate;
 use crate::store::{Store, StoreError, StoreFile};
-use crate::text::{Timestamp, cut_middle, local_time, safe_line};
+use crate::text::{Timestamp, cut_middle, local_time, safe_line, shown_path};
 use crate::view::terminal::{FullScreen, Output, Style, can_move_cursor};
 
 /// Frames are at least this far apart, because nobody reads faster.
@@ -44,7 +43,7 @@ pub(super) fn draw_heading(out: &mut Output, file: &StoreFile, now: Timestamp) {
     let time = local_time(now);
     let host = safe_line(&rustix::system::uname().nodename().to_string_lossy());
     let room = out.width().saturating_sub(time.len() + host.chars().count() + 4).max(MIN_PATH);
-    let path = cut_middle(&locate::display(file.path()), room);
+    let path = cut_middle(&shown_path(file.path()), room);
     out.line(out.paint(Style::Faint, &format!("{time}  {path}  {host}")));
 }
 

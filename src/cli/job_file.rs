@@ -1,0 +1,93 @@
+//! Finds the job file, and the path by which the database knows it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::args::Global;
+use crate::call_target::CallTarget;
+use crate::jobfile::{self, JobFile};
+use crate::paths;
+use crate::store::{FilterColumn, JobFilePath};
+use crate::text::shown_path;
+
+/// Refuses a path of the caller's that leads through a link which somebody else has put into a shared folder.
+pub fn refuse_foreign_link(path: &Path) -> Result<()> {
+    match paths::foreign_link(path) {
+        Some(link) => Err(link).with_context(|| format!("{} is not used", shown_path(path))),
+        None => Ok(()),
+    }
+}
+
+/// The job file at this path, else the one that every verb would read.
+pub fn named_job_file(global: &Global, path: Option<&Path>) -> Result<JobFile> {
+    match path {
+        Some(path) => Ok(JobFile::read(path)?),
+        None => read(global),
+    }
+}
+
+pub fn path(global: &Global) -> Result<PathBuf> {
+    find(global.file.as_deref())
+}
+
+/// The job file that is meant if `--file` names this one, or none.
+pub fn find(named: Option<&Path>) -> Result<PathBuf> {
+    Ok(jobfile::locate(named, &|name| std::env::var_os(name), &current_dir()?)?)
+}
+
+/// The place of this call with this job file, which is not named where the other verbs find it without that.
+pub fn place_of(path: &Path) -> CallTarget {
+    let place = CallTarget::of_this_call();
+    let found = find(None).ok().and_then(|found| fs::canonicalize(found).ok());
+    if !place.names_file() && found.is_some() && found == fs::canonicalize(path).ok() {
+        place.clone()
+    } else {
+        place.with_file(&shown_path(path))
+    }
+}
+
+pub fn read(global: &Global) -> Result<JobFile> {
+    Ok(JobFile::read(&path(global)?)?)
+}
+
+/// The path by which the database knows the file. Links are resolved, so that a link to the file counts as the same
+/// file.
+pub fn canonical(path: &Path) -> Result<String> {
+    let path = fs::canonicalize(path).with_context(|| format!("could not find {}", path.display()))?;
+    Ok(path.to_string_lossy().into_owned())
+}
+
+/// The job file as the caller came to it.
+pub fn path_of(file: &JobFile) -> Result<JobFilePath> {
+    let named = behind_links(&file.path).unwrap_or_else(|| file.path.clone());
+    Ok(JobFilePath { path: canonical(&file.path)?, named: named.to_string_lossy().into_owned() })
+}
+
+/// The path of a file in the folder of the caller or above it, with the links by which the caller's shell came there. None if `$PWD`
+/// does not tell, or the file is elsewhere.
+fn behind_links(path: &Path) -> Option<PathBuf> {
+    let shell = PathBuf::from(std::env::var_os("PWD")?);
+    let below = current_dir().ok()?.strip_prefix(path.parent()?).ok()?.components().count();
+    let named = shell.ancestors().nth(below)?.join(path.file_name()?);
+    let is_same = named.is_absolute() && fs::canonicalize(&named).ok()? == fs::canonicalize(path).ok()?;
+    is_same.then_some(named)
+}
+
+/// The names or queues in the job file; none if it cannot be read.
+pub fn declared_values(global: &Global, column: FilterColumn) -> Vec<String> {
+    let Ok(file) = read(global) else { return Vec::new() };
+    let definitions = file.jobs.iter().map(|job| &job.definition);
+    match column {
+        FilterColumn::Name => definitions.map(|definition| definition.name.clone()).collect(),
+        FilterColumn::Queue => {
+            definitions.map(|definition| &definition.queue).chain(file.queues.keys()).cloned().collect()
+        }
+        FilterColumn::ErrorCode => Vec::new(),
+    }
+}
+
+pub fn current_dir() -> Result<PathBuf> {
+    std::env::current_dir().context("could not find the current directory")
+}
