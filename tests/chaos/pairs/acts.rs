@@ -1,9 +1,11 @@
 //! The acts that are set against each other, and the verdict of each call.
 
+use std::env;
+
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-use super::jobs::{INPUT, KEYED, LIMITED, NAMES, PROJECTS};
+use super::jobs::{ALERT, INPUT, KEYED, LIMITED, NAMES, PROJECTS};
 use crate::support::{Background, Finished, Sandbox, Signal, Value};
 use crate::tools::{call_either, pause};
 
@@ -116,6 +118,10 @@ impl Act {
         let name = self.line.split_whitespace().nth(1).unwrap_or_default();
         if verb != "wait" && (job["name"] != name || project != Some(&self.project)) {
             return Some(format!("it stands for other work: {} of {file}", job["name"]));
+        }
+        // An older worker does not know of job files when it enqueues an alert.
+        if job["name"] == ALERT && job["file"].is_null() && env::var_os("OLDER").is_some() {
+            return None;
         }
         let (Some(id), Some(project)) = (job["id"].as_u64(), project) else {
             return Some(format!("no project's job: {job}"));
