@@ -66,6 +66,7 @@
 //! | how a database, a job file or a job is found; what is said where none is | `cli/database.rs`, `cli/job_file.rs`, `cli/find_job.rs`; `cli/suggest.rs` |
 //! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs` |
 //! | which jobs do the same work, and which success makes a death good | `store/write/same_work.rs` |
+//! | when a pending job counts as expired | `store/write/conditions.rs`; who records it, `store/write/expire.rs` |
 //! | what is known of deaths; the words for them | `store/read/deaths/`; `view/advice/deaths.rs`, of `inspect dead` `dead_list.rs` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
 //! | another command that people are told to type | where it stands, through [`call_target::to_type()`] |

@@ -22,6 +22,7 @@ use crate::store::file::rename::{put_in_place, rename_new};
 use crate::store::file::row::{all, from_row, maybe, one, run, value};
 use crate::store::file::store_file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
 use crate::store::file::version::Version;
+use crate::store::write::conditions::is_pending;
 use crate::store::write::ended_before::{EndedBefore, LAST_ATTEMPTS};
 use crate::store::write::recover::{OrphanedClaim, held_by};
 use crate::store::write::workers::{self, Worker};
@@ -190,10 +191,12 @@ fn last_id(old: Option<&Connection>, table: &str) -> (i64, bool) {
 
 /// Finds the unfinished jobs of the copy that have started or ended in the old database.
 fn run_again(tx: &Tx, old: Option<&Connection>, restored: &mut Restored) -> Result<()> {
-    let sql = "SELECT id, name, state = 'running' AS was_running FROM jobs
-               WHERE (state = 'running' AND cancel_requested_at IS NULL)
-                  OR (state = 'pending' AND coalesce(expires_at > ?1, 1)) ORDER BY id";
-    let jobs = all(tx, sql, [tx.now], |row| {
+    let sql = format!(
+        "SELECT id, name, state = 'running' AS was_running FROM jobs
+         WHERE (state = 'running' AND cancel_requested_at IS NULL) OR {} ORDER BY id",
+        is_pending("jobs", "?1")
+    );
+    let jobs = all(tx, &sql, [tx.now], |row| {
         Ok(from_row!(row, RunAgain { id, name, state: JobState::Pending, was_running }))
     })?;
     for job in jobs {

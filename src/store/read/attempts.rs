@@ -13,6 +13,7 @@ use crate::model::{
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{self, all, each, from_row, maybe};
+use crate::store::write::conditions::{has_expired, is_pending};
 use crate::store::write::{definition, job_files};
 use crate::text::{Millis, Timestamp};
 
@@ -272,7 +273,7 @@ impl Store {
             let params = params![since, name, queue, until, label];
             attempts.extend(all(tx, EXPIRED, params, read_timeline)?);
             attempts.extend(all(tx, RUNNING, params, read_timeline)?);
-            attempts.extend(all(tx, DUE, params![now, name, queue, MAX_DUE, label], read_timeline)?);
+            attempts.extend(all(tx, &due(), params![now, name, queue, MAX_DUE, label], read_timeline)?);
             let files = job_files::paths(tx, &attempts.iter().filter_map(|it| it.job_file).collect())?;
             Ok(Timeline { attempts, stats, files })
         })
@@ -291,7 +292,7 @@ impl Store {
         let Filter { name, queue, label, .. } = filter;
         // Each statement sees a moment of its own: a transaction over all of them would hold up checkpoints.
         self.autocommit(|tx| {
-            each(tx, ENDED_JOBS, params![since, name, queue, until, now, label], |row| {
+            each(tx, &ended_jobs(), params![since, name, queue, until, now, label], |row| {
                 let (state, ended_at, code) =
                     (row.get("state")?, row.get("ended_at")?, row.get("error_code")?);
                 let key = (row.get("name")?, has_origin(row)?, row.get("job_file")?);
@@ -366,8 +367,9 @@ fn conditions(filter: &Filter) -> Conditions {
 }
 
 /// The jobs that ended. A pending job that has expired is dead, recorded or not.
-const ENDED_JOBS: &str =
-    "SELECT name, task_hash, job_file, state, changed_at AS ended_at,
+fn ended_jobs() -> String {
+    format!(
+        "SELECT name, task_hash, job_file, state, changed_at AS ended_at,
             error_code
      FROM jobs INDEXED BY jobs_finished
      WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1 AND changed_at < ?4
@@ -375,9 +377,11 @@ const ENDED_JOBS: &str =
      UNION ALL
      SELECT name, task_hash, job_file, 'dead', max(expires_at, changed_at), 'EXPIRED'
      FROM jobs INDEXED BY jobs_expiring
-     WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?5
-       AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
-       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)";
+     WHERE {} AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
+       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)",
+        has_expired("jobs", "?5")
+    )
+}
 
 // The statements of the timeline. Two due times of ended attempts are known: a job keeps its last one, and a retry was due
 // when its delay was over.
@@ -406,12 +410,16 @@ const RUNNING: &str = "SELECT id AS job_id, attempts + 1 AS number, name, job_fi
     WHERE state = 'running' AND ?1 IS NOT NULL AND changed_at < ?4
       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5)";
 
-const DUE: &str =
-    "SELECT id AS job_id, attempts + 1 AS number, name, job_file, 'due' AS stage, NULL AS outcome, run_at AS due_at,
+fn due() -> String {
+    format!(
+        "SELECT id AS job_id, attempts + 1 AS number, name, job_file, 'due' AS stage, NULL AS outcome, run_at AS due_at,
         NULL AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code, NULL AS retry_at
     FROM jobs INDEXED BY jobs_claimable
-    WHERE state = 'pending' AND unmet_dependencies = 0 AND run_at <= ?1 AND coalesce(expires_at > ?1, 1)
-      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5) LIMIT ?4";
+    WHERE {} AND unmet_dependencies = 0 AND run_at <= ?1
+      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5) LIMIT ?4",
+        is_pending("jobs", "?1")
+    )
+}
 
 fn read_timeline(row: &Row<'_>) -> Result<TimelineAttempt> {
     let stage = match row.get_ref("stage")?.as_str()? {

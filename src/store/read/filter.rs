@@ -6,6 +6,7 @@ use crate::model::{DeadReason, JobState, Outcome, Phase};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, one, value};
+use crate::store::write::conditions::{has_expired, is_pending};
 use crate::store::write::same_work::later_success;
 use crate::text::Timestamp;
 
@@ -30,11 +31,11 @@ impl StateFilter {
     /// The condition on `jobs AS j`; `?1` is now. A pending job whose expiry has passed counts as dead, even if nobody has
     /// recorded that yet.
     pub(in crate::store) fn sql(self) -> String {
-        let pending = "j.state = 'pending' AND coalesce(j.expires_at > ?1, 1)";
+        let pending = is_pending("j", "?1");
         match self {
-            Self::State(JobState::Pending) => pending.to_owned(),
+            Self::State(JobState::Pending) => pending,
             Self::State(JobState::Dead) => {
-                "(j.state = 'dead' OR j.state = 'pending' AND j.expires_at <= ?1)".to_owned()
+                format!("(j.state = 'dead' OR {})", has_expired("j", "?1"))
             }
             Self::State(state) => format!("j.state = '{state}'"),
             Self::Phase(Phase::Blocked) => format!("{pending} AND j.unmet_dependencies > 0"),
@@ -149,11 +150,19 @@ impl Filter {
             let any: Vec<_> = states.iter().map(state).collect();
             wanted.and_sql(&format!("({})", any.join(" OR ")));
         }
+        let has_expired = &has_expired("j", "?1");
         if let Some(code) = &self.error_code {
-            wanted.and("(j.state = 'dead' AND j.error_code = {} OR j.state = 'pending' AND j.expires_at <= ?1 AND {} = 'EXPIRED')", code.clone());
+            wanted.and(
+                &format!("(j.state = 'dead' AND j.error_code = {{}} OR {has_expired} AND {{}} = 'EXPIRED')"),
+                code.clone(),
+            );
         }
         if let Some(reason) = self.dead_reason {
-            wanted.and("(j.state = 'dead' AND j.dead_reason = {} OR j.state = 'pending' AND j.expires_at <= ?1 AND {} = 'expired')", reason.as_str().to_owned());
+            let reason = reason.as_str().to_owned();
+            wanted.and(
+                &format!("(j.state = 'dead' AND j.dead_reason = {{}} OR {has_expired} AND {{}} = 'expired')"),
+                reason,
+            );
         }
         if let Some(resolved) = self.resolved {
             wanted.and_sql(if resolved { "j.resolved_at IS NOT NULL" } else { "j.resolved_at IS NULL" });
@@ -161,9 +170,8 @@ impl Filter {
         if self.recovered {
             wanted.and_sql(&format!("{} IS NOT NULL", later_success("j.changed_at")));
         }
-        let changed_at =
-            "iif(j.state = 'pending' AND j.expires_at <= ?1, max(j.expires_at, j.changed_at), j.changed_at)";
-        wanted.and_period(changed_at, self);
+        let changed_at = format!("iif({has_expired}, max(j.expires_at, j.changed_at), j.changed_at)");
+        wanted.and_period(&changed_at, self);
         wanted
     }
 }

@@ -22,6 +22,7 @@ use crate::store::file::schema::version_of;
 use crate::store::file::store_file::StoreFile;
 use crate::store::file::version::Version;
 use crate::store::write::claim::priorities_of;
+use crate::store::write::conditions::is_pending;
 use crate::store::write::limits::{self, QueueHold};
 use crate::store::write::same_work::is_same_file;
 use crate::store::write::schedules::StoredSchedule;
@@ -267,9 +268,9 @@ impl AttentionQuery<'_> {
             }
             let sql = format!(
                 "SELECT j.run_at, j.id FROM jobs AS j
-                 WHERE j.state = 'pending' AND j.unmet_dependencies = 0 AND j.run_at <= ?1
-                   AND (j.expires_at IS NULL OR j.expires_at > ?1) AND {}
+                 WHERE {} AND j.unmet_dependencies = 0 AND j.run_at <= ?1 AND {}
                  ORDER BY j.run_at, j.id LIMIT {}",
+                is_pending("j", "?1"),
                 wanted.sql,
                 Attention::MAX_JOBS
             );

@@ -11,6 +11,7 @@ use crate::model::{JobState, Phase};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, each, find, maybe, one, value};
+use crate::store::write::conditions::has_expired;
 use crate::store::write::definition;
 use crate::text::Timestamp;
 
@@ -109,9 +110,8 @@ impl Store {
             );
             self.autocommit(|tx| one(tx, &sql, params_from_iter(&wanted.values), value::<u64>))
         };
-        let expired = "j.state = 'pending' AND j.expires_at IS NOT NULL AND j.expires_at <= ?1";
         Ok(count("jobs_unresolved", "j.state = 'dead' AND j.resolved_at IS NULL")?
-            + count("jobs_expiring", expired)?)
+            + count("jobs_expiring", &has_expired("j", "?1"))?)
     }
 
     /// The jobs that run or wait at `now`, with at most `limit` ids of each kind; a kind without a job is left out. Of the
@@ -156,9 +156,11 @@ impl Store {
         let mut found: BTreeMap<String, ScheduledDays> = BTreeMap::new();
         let begin = days.first().copied().unwrap_or(now);
         // From the newest job of the name back. Of a job that was replaced by another the other one counts, which is for the same time.
-        let sql = "SELECT iif(state = 'pending' AND expires_at <= ?2, 'dead', state) AS state, scheduled_for, enqueued_at,
-                          replaced_by IS NOT NULL AS is_replaced
-                   FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC";
+        let sql = &format!(
+            "SELECT iif({}, 'dead', state) AS state, scheduled_for, enqueued_at, replaced_by IS NOT NULL AS is_replaced
+             FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC",
+            has_expired("jobs", "?2")
+        );
         // The first job of the days that `prune` would remove: earlier ones may have been removed.
         let mut first: BTreeMap<String, Timestamp> = BTreeMap::new();
         self.autocommit(|tx| {

@@ -9,6 +9,7 @@ use crate::model::{EXPIRED, Outcome};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{self, all, each};
+use crate::store::write::conditions::{has_expired, is_pending};
 use crate::text::{Millis, Timestamp};
 
 /// The sums over the attempts of all jobs of one name, removed jobs included, so that no total ever falls. The last three fields
@@ -70,15 +71,17 @@ impl Store {
     /// The numbers of dead letters that nobody resolved, by name and error code. Jobs that have expired are among them, recorded
     /// or not.
     pub fn dead_by_name(&self, now: Timestamp) -> Result<Vec<(String, String, u64)>> {
-        let sql = "SELECT name, error_code, count(*) AS dead FROM (
-                       SELECT name, error_code FROM jobs INDEXED BY jobs_unresolved
-                       WHERE state = 'dead' AND resolved_at IS NULL
-                       UNION ALL
-                       SELECT name, ?2 FROM jobs INDEXED BY jobs_expiring
-                       WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1
-                   ) GROUP BY name, error_code";
+        let sql = format!(
+            "SELECT name, error_code, count(*) AS dead FROM (
+                 SELECT name, error_code FROM jobs INDEXED BY jobs_unresolved
+                 WHERE state = 'dead' AND resolved_at IS NULL
+                 UNION ALL
+                 SELECT name, ?2 FROM jobs INDEXED BY jobs_expiring WHERE {}
+             ) GROUP BY name, error_code",
+            has_expired("jobs", "?1")
+        );
         let read = |row: &rusqlite::Row<'_>| Ok((row.get("name")?, row.get("error_code")?, row.get("dead")?));
-        self.autocommit(|tx| all(tx, sql, (now, EXPIRED), read))
+        self.autocommit(|tx| all(tx, &sql, (now, EXPIRED), read))
     }
 
     /// The numbers of finished jobs by queue. This reads all jobs, which takes a quarter of a second for a million.
@@ -104,10 +107,12 @@ impl Store {
 
     /// The earliest due time of a ready job, by queue.
     pub fn oldest_due_by_queue(&self, now: Timestamp) -> Result<Vec<(String, Timestamp)>> {
-        let sql = "SELECT queue, min(run_at) AS oldest FROM jobs
-                   WHERE state = 'pending' AND unmet_dependencies = 0 AND run_at <= ?1 AND coalesce(expires_at > ?1, 1)
-                   GROUP BY queue";
-        self.autocommit(|tx| all(tx, sql, [now], |row| Ok((row.get("queue")?, row.get("oldest")?))))
+        let sql = format!(
+            "SELECT queue, min(run_at) AS oldest FROM jobs
+             WHERE {} AND unmet_dependencies = 0 AND run_at <= ?1 GROUP BY queue",
+            is_pending("jobs", "?1")
+        );
+        self.autocommit(|tx| all(tx, &sql, [now], |row| Ok((row.get("queue")?, row.get("oldest")?))))
     }
 }
 
@@ -174,14 +179,16 @@ pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
 }
 
 fn add_expired(tx: &Connection, now: Timestamp, names: &mut BTreeMap<String, NameTotals>) -> Result<()> {
-    let sql = "SELECT name, max(ended_at) AS ended_at FROM (
-                   SELECT name, changed_at AS ended_at FROM jobs INDEXED BY jobs_dead
-                   WHERE state = 'dead' AND error_code = ?2
-                   UNION ALL
-                   SELECT name, max(expires_at, changed_at) FROM jobs INDEXED BY jobs_expiring
-                   WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1
-               ) GROUP BY name";
-    each(tx, sql, (now, EXPIRED), |row| {
+    let sql = format!(
+        "SELECT name, max(ended_at) AS ended_at FROM (
+             SELECT name, changed_at AS ended_at FROM jobs INDEXED BY jobs_dead
+             WHERE state = 'dead' AND error_code = ?2
+             UNION ALL
+             SELECT name, max(expires_at, changed_at) FROM jobs INDEXED BY jobs_expiring WHERE {}
+         ) GROUP BY name",
+        has_expired("jobs", "?1")
+    );
+    each(tx, &sql, (now, EXPIRED), |row| {
         let totals = names.entry(row.get("name")?).or_default();
         totals.last_failure = totals.last_failure.max(row.get("ended_at")?);
         Ok(())

@@ -16,7 +16,7 @@ use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{one, value};
 use crate::store::write::job_files;
 use crate::store::write::same_work::later_success;
-use crate::store::write::stuck::{self, HAS_ENDED, IS_PENDING, edge_blocks};
+use crate::store::write::stuck::{self, edge_blocks, has_ended, waits};
 
 /// The jobs that are stuck behind some dead or cancelled jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,12 +78,13 @@ pub struct Root {
 
 /// Hands each job with stuck jobs behind it to `take`, the newest first, until that gives false.
 pub fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<()> {
+    let (has_ended, waits) = (has_ended(), waits());
     let sql = format!(
-        "SELECT d.dependency_id, {HAS_ENDED} AS has_ended, j.name, j.job_file, j.resolved_at IS NOT NULL AS is_resolved,
+        "SELECT d.dependency_id, {has_ended} AS has_ended, j.name, j.job_file, j.resolved_at IS NOT NULL AS is_resolved,
                 j.state = 'cancelled' AS is_cancelled, {} AS succeeded_since
          FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
          WHERE d.dependency_id < ?1 AND NOT d.met
-           AND CASE WHEN {HAS_ENDED} THEN {} AND EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = d.job_id AND {IS_PENDING})
+           AND CASE WHEN {has_ended} THEN {} AND EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = d.job_id AND {waits})
                     ELSE d.job_id % {SAMPLE} = 0 END
          ORDER BY d.dependency_id DESC",
         later_success(&format!("iif(j.state = 'pending', {EXPIRED_AT}, {DIED_AT})")),

@@ -7,7 +7,7 @@ use super::inside::{Inside, inside};
 use super::kept_by_run::is_place_freed;
 use super::limits::{IS_PAUSED, QueueCapacity, QueueHold, next_pause_end};
 use super::schedules;
-use super::stuck::{HAS_ENDED, and_behind, edge_blocks};
+use super::stuck::{and_behind, edge_blocks, has_ended};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Store;
 use crate::store::file::row::{each, one, value};
@@ -47,12 +47,13 @@ impl Store {
 
     /// Looks at every blocked job of these queues (none: of all), but not of paused ones.
     pub fn blocked(&self, selected: Option<&[String]>) -> Result<Blocked> {
+        let has_ended = has_ended();
         let roots = format!(
-            "SELECT w.id, CASE WHEN j.id IS NULL THEN 'removal' WHEN {HAS_ENDED} THEN 'end' ELSE 'pause' END
+            "SELECT w.id, CASE WHEN j.id IS NULL THEN 'removal' WHEN {has_ended} THEN 'end' ELSE 'pause' END
              FROM jobs AS w JOIN dependencies AS d ON d.job_id = w.id AND NOT d.met
              LEFT JOIN jobs AS j ON j.id = d.dependency_id
              WHERE w.state = 'pending' AND w.unmet_dependencies > 0
-                   AND CASE WHEN {HAS_ENDED} THEN {} ELSE j.state = 'pending' AND j.queue IN paused_queues AND {} END
+                   AND CASE WHEN {has_ended} THEN {} ELSE j.state = 'pending' AND j.queue IN paused_queues AND {} END
              UNION SELECT id, 'end' FROM blocked WHERE NOT EXISTS
                  (SELECT 1 FROM dependencies AS d JOIN jobs AS a ON a.id = d.dependency_id
                   WHERE d.job_id = blocked.id AND NOT d.met AND a.state IN ('pending', 'running'))",

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
+use super::conditions::is_pending;
 use super::definition::{self, DefinitionCache};
 use super::dependencies::{self, EndedDependency};
 use super::insert::Firing;
@@ -132,9 +133,10 @@ impl Claiming<'_> {
     ) -> Result<Vec<Candidate>> {
         let sql = format!(
             "SELECT id, run_at FROM jobs
-             WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
-               AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?5 AND {}
+             WHERE {} AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
+               AND needs_version <= ?5 AND {}
              ORDER BY run_at, id LIMIT ?4",
+            is_pending("jobs", "?3"),
             claimable(self.left_alone)
         );
         all(self.tx, &sql, params![queue, priority, now, limit, schema::known().version()], |row| {
@@ -271,10 +273,11 @@ pub fn due_times(
     priorities: &[QueuePriority],
     now: Timestamp,
 ) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+    let is_pending = is_pending("jobs", "?3");
     let sql = format!(
         "SELECT (SELECT run_at FROM jobs
-                 WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
-                   AND run_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?4 AND {condition}
+                 WHERE {is_pending} AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
+                   AND run_at <= ?3 AND needs_version <= ?4 AND {condition}
                  ORDER BY run_at LIMIT 1) AS due,
                 (SELECT run_at FROM jobs
                  WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rusqlite::{Row, params};
 
 use super::claim::{UnreadableJob, none_of};
+use super::conditions::has_expired;
 use super::definition::{PENDING_JOB, pending_job};
 use super::insert::{self, NewJob};
 use super::same_work::is_of_other_file;
@@ -28,9 +29,9 @@ impl Store {
     /// Records the expiry of this job if it has expired and nobody has recorded that yet.
     pub fn record_expiry(&mut self, id: i64) -> Result<()> {
         let due =
-            "SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'pending' AND expires_at <= ?2)";
+            format!("SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND {})", has_expired("jobs", "?2"));
         // Usually a worker has recorded it already, and then there is nothing to write.
-        if self.read(|tx| one(tx, due, params![id, tx.now], value))? {
+        if self.read(|tx| one(tx, &due, params![id, tx.now], value))? {
             self.write_work(|tx| expire_and_get_state(tx, id))?;
         }
         Ok(())
@@ -39,10 +40,12 @@ impl Store {
 
 /// The state of this job, after its expiry is recorded if it has passed.
 pub fn expire_and_get_state(tx: &Tx, id: i64) -> Result<Option<JobState>> {
-    let sql = "SELECT state, state = 'pending' AND coalesce(expires_at <= ?2, 0) AND needs_version <= ?3 AS has_expired
-               FROM jobs WHERE id = ?1";
+    let sql = format!(
+        "SELECT state, {} AND needs_version <= ?3 AS has_expired FROM jobs WHERE id = ?1",
+        has_expired("jobs", "?2")
+    );
     let read = |row: &Row<'_>| Ok((row.get("state")?, row.get("has_expired")?));
-    match maybe(tx, sql, params![id, tx.now, schema::known().version()], read)? {
+    match maybe(tx, &sql, params![id, tx.now, schema::known().version()], read)? {
         Some((_, true)) => {
             expire(tx, id)?;
             Ok(Some(JobState::Dead))
@@ -60,8 +63,8 @@ pub fn expire_due(
     left_alone: &[i64],
 ) -> Result<(Vec<Event>, Vec<UnreadableJob>)> {
     let sql = format!(
-        "SELECT id FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1
-                AND needs_version <= ?3 AND {} ORDER BY expires_at LIMIT ?2",
+        "SELECT id FROM jobs WHERE {} AND needs_version <= ?3 AND {} ORDER BY expires_at LIMIT ?2",
+        has_expired("jobs", "?1"),
         none_of(left_alone)
     );
     let mut due = all(tx, &sql, params![until, limit, schema::known().version()], value::<i64>)?;
@@ -194,10 +197,13 @@ pub struct KeyOwner {
 /// Finds the unfinished job that holds this key. If that job has expired, this records its expiry, and then only the alert
 /// of that job can hold the key.
 pub fn expire_and_get_key_owner(tx: &Tx, key: &str) -> Result<Option<KeyOwner>> {
-    let sql = "SELECT id, job_file, state = 'pending' AND attempts = 0 AS never_started,
-                      state = 'pending' AND coalesce(expires_at <= ?2, 0) AND needs_version <= ?3 AS has_expired
-               FROM jobs WHERE unique_key = ?1 AND state IN ('pending', 'running')";
-    let found = maybe(tx, sql, params![key, tx.now, schema::known().version()], |row| {
+    let sql = format!(
+        "SELECT id, job_file, state = 'pending' AND attempts = 0 AS never_started,
+                {} AND needs_version <= ?3 AS has_expired
+         FROM jobs WHERE unique_key = ?1 AND state IN ('pending', 'running')",
+        has_expired("jobs", "?2")
+    );
+    let found = maybe(tx, &sql, params![key, tx.now, schema::known().version()], |row| {
         Ok((from_row!(row, KeyOwner { id, never_started, job_file }), row.get("has_expired")?))
     })?;
     match found {

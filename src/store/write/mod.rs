@@ -4,6 +4,7 @@ pub mod act;
 pub mod apply;
 pub mod backlog;
 pub mod claim;
+pub mod conditions;
 pub mod definition;
 pub mod dependencies;
 pub mod ended_before;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, params};
 use serde_json::json;
 
+use super::conditions::{has_expired, is_pending};
 use super::expire;
 use super::same_work::{UNRESOLVED, may_make_good};
 use crate::model::JobState;
@@ -69,8 +70,9 @@ fn unneeded(job: &str, unfinished: &str) -> String {
 const UNFINISHED: &str = "w.state IN ('pending', 'running')";
 
 /// [`UNFINISHED`], as it will be after a prune of dead jobs, which first records what has expired until `?1`.
-const UNFINISHED_AFTER_EXPIRY: &str =
-    "(w.state = 'running' OR w.state = 'pending' AND coalesce(w.expires_at > ?1, 1))";
+fn unfinished_after_expiry() -> String {
+    format!("(w.state = 'running' OR {})", is_pending("w", "?1"))
+}
 
 /// The conditions of a filter besides the state.
 const SELECTED: &str = "changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
@@ -79,14 +81,14 @@ impl Store {
     /// How many jobs [`Store::prune`] would remove. Counts pending jobs whose expiry nobody has recorded yet.
     pub fn count_prunable(&self, filter: &PruneFilter) -> Result<u64> {
         let condition =
-            format!("{} AND NOT {}", unneeded("jobs", unfinished(filter)), makes_good_what_stays(filter));
+            format!("{} AND NOT {}", unneeded("jobs", &unfinished(filter)), makes_good_what_stays(filter));
         self.read(|tx| Ok(count(tx, filter, &condition)?.0))
     }
 
     /// How many of the selected jobs [`Store::prune`] leaves because unresolved deaths are good only because of them.
     pub fn kept_for_deaths(&self, filter: &PruneFilter) -> Result<u64> {
         let condition =
-            format!("{} AND {}", unneeded("jobs", unfinished(filter)), makes_good_what_stays(filter));
+            format!("{} AND {}", unneeded("jobs", &unfinished(filter)), makes_good_what_stays(filter));
         self.read(|tx| Ok(count(tx, filter, &condition)?.0))
     }
 
@@ -94,7 +96,7 @@ impl Store {
     pub fn kept_for_others(&self, filter: &PruneFilter) -> Result<Option<Kept>> {
         let unfinished = unfinished(filter);
         self.read(|tx| {
-            let (jobs, first) = count(tx, filter, &format!("NOT {}", unneeded("jobs", unfinished)))?;
+            let (jobs, first) = count(tx, filter, &format!("NOT {}", unneeded("jobs", &unfinished)))?;
             let Some(id) = first else { return Ok(None) };
             let sql = format!(
                 "SELECT w.id, w.name FROM dependencies AS d JOIN jobs AS w ON w.id = d.job_id
@@ -225,15 +227,14 @@ fn makes_good_what_stays(filter: &PruneFilter) -> String {
         return may_make_good(&[UNRESOLVED.to_owned()]);
     }
     // It records what has expired first.
-    let expired = "jobs AS j INDEXED BY jobs_expiring
-                   WHERE j.state = 'pending' AND j.expires_at IS NOT NULL AND j.expires_at <= ?1";
-    let goes = format!("{SELECTED} AND {}", unneeded("j", UNFINISHED_AFTER_EXPIRY));
-    may_make_good(&[UNRESOLVED, expired].map(|deaths| format!("{deaths} AND NOT ({goes})")))
+    let expired = format!("jobs AS j INDEXED BY jobs_expiring WHERE {}", has_expired("j", "?1"));
+    let goes = format!("{SELECTED} AND {}", unneeded("j", &unfinished_after_expiry()));
+    may_make_good(&[UNRESOLVED, &expired].map(|deaths| format!("{deaths} AND NOT ({goes})")))
 }
 
 /// What counts as unfinished for this filter.
-fn unfinished(filter: &PruneFilter) -> &'static str {
-    if filter.states.contains(&JobState::Dead) { UNFINISHED_AFTER_EXPIRY } else { UNFINISHED }
+fn unfinished(filter: &PruneFilter) -> String {
+    if filter.states.contains(&JobState::Dead) { unfinished_after_expiry() } else { UNFINISHED.to_owned() }
 }
 
 /// How many selected jobs meet a condition, and the lowest id of them. Includes pending jobs whose expiry nobody has recorded
@@ -243,7 +244,7 @@ fn count(tx: &Connection, filter: &PruneFilter, condition: &str) -> Result<(u64,
     // SQLite uses the partial index only if the state is a literal.
     let mut kinds: Vec<String> = filter.states.iter().map(|state| format!("state = '{state}'")).collect();
     if filter.states.contains(&JobState::Dead) {
-        kinds.push("state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1".to_owned());
+        kinds.push(has_expired("jobs", "?1"));
     }
     let (mut jobs, mut first) = (0, None);
     for kind in kinds {

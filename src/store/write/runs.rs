@@ -9,6 +9,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::backlog::{Backlog, Blocked, PendingWork, next_expiry};
 use super::claim::{Claim, earlier, start};
+use super::conditions::is_pending;
 use super::definition::{self, DefinitionCache};
 use super::enqueue::{Enqueued, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
@@ -325,11 +326,13 @@ pub fn claim(
     limit: usize,
     capacity: &mut QueueCapacity,
 ) -> Result<Vec<Claim>> {
-    let sql = "SELECT id, queue FROM jobs
-               WHERE run_worker_id = ?1 AND state = 'pending' AND unmet_dependencies = 0 AND run_at <= ?2
-                 AND (expires_at IS NULL OR expires_at > ?2) AND needs_version <= ?3
-               ORDER BY priority DESC, run_at, id";
-    let due = all(tx, sql, params![worker, capacity.now, schema::known().version()], |row| {
+    let sql = format!(
+        "SELECT id, queue FROM jobs
+         WHERE run_worker_id = ?1 AND {} AND unmet_dependencies = 0 AND run_at <= ?2 AND needs_version <= ?3
+         ORDER BY priority DESC, run_at, id",
+        is_pending("jobs", "?2")
+    );
+    let due = all(tx, &sql, params![worker, capacity.now, schema::known().version()], |row| {
         Ok((row.get::<_, i64>("id")?, row.get::<_, String>("queue")?))
     })?;
     let mut claims = Vec::new();
@@ -357,10 +360,12 @@ pub fn backlog(
         place_freed: full.iter().any(|queue| !is_full(capacity, queue)),
         ..Backlog::default()
     };
-    let sql = "SELECT queue, run_at FROM jobs
-               WHERE run_worker_id = ?1 AND state = 'pending' AND unmet_dependencies = 0 AND needs_version <= ?2
-                 AND (expires_at IS NULL OR expires_at > ?3)";
-    each(tx, sql, params![worker, schema::known().version(), capacity.now], |row| {
+    let sql = format!(
+        "SELECT queue, run_at FROM jobs
+         WHERE run_worker_id = ?1 AND {} AND unmet_dependencies = 0 AND needs_version <= ?2",
+        is_pending("jobs", "?3")
+    );
+    each(tx, &sql, params![worker, schema::known().version(), capacity.now], |row| {
         let (queue, run_at): (String, Timestamp) = (row.get("queue")?, row.get("run_at")?);
         let pending = match capacity.block_reason(&queue) {
             _ if run_at > capacity.now => {

@@ -12,6 +12,7 @@ use std::collections::{HashSet, VecDeque};
 
 use rusqlite::{Connection, Row, params};
 
+use super::conditions::{has_expired, is_pending};
 use crate::model::JobState;
 use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
@@ -58,19 +59,28 @@ impl DependencyState {
     }
 }
 
-/// The columns that [`DependencyState::read`] takes, of a job `j` with its definition `f`, as they are at `?2`.
-const STATE: &str = "j.name, j.label, iif(j.state = 'pending' AND j.expires_at <= ?2, 'dead', j.state) AS state,
-                     j.resolved_at IS NOT NULL AS resolved, f.definition ->> '$.policy.retryable' AS retryable,
-                     (SELECT name FROM queues WHERE name = j.queue AND paused AND j.state = 'pending') AS paused_queue,
-                     (SELECT id FROM jobs AS h WHERE h.unique_key = j.unique_key AND h.unique_key IS NOT NULL
-                      AND h.state IN ('pending', 'running') AND h.id <> j.id) AS key_holder";
+/// The columns that [`DependencyState::read`] takes, of a job `j` with its definition `d`, as they are at `?2`.
+fn state_columns() -> String {
+    format!(
+        "j.name, j.label, iif({}, 'dead', j.state) AS state,
+         j.resolved_at IS NOT NULL AS resolved, d.definition ->> '$.policy.retryable' AS retryable,
+         (SELECT name FROM queues WHERE name = j.queue AND paused AND j.state = 'pending') AS paused_queue,
+         (SELECT id FROM jobs AS h WHERE h.unique_key = j.unique_key AND h.unique_key IS NOT NULL
+          AND h.state IN ('pending', 'running') AND h.id <> j.id) AS key_holder",
+        has_expired("j", "?2")
+    )
+}
 
 /// Whether the job `w` waits or may start at `?2`. Where `?2` is null here and below, an expiry counts once it is recorded.
-pub const IS_PENDING: &str = "w.state = 'pending' AND coalesce(w.expires_at > ?2, 1)";
+pub fn waits() -> String {
+    is_pending("w", "?2")
+}
 
 /// Whether the job `j` is removed, dead or cancelled at `?2`.
-pub const HAS_ENDED: &str = "(j.id IS NULL OR j.state = 'dead' OR j.state = 'cancelled'
-                              OR (j.state = 'pending' AND coalesce(j.expires_at <= ?2, 0)))";
+pub fn has_ended() -> String {
+    let has_expired = has_expired("j", "?2");
+    format!("(j.id IS NULL OR j.state = 'dead' OR j.state = 'cancelled' OR coalesce({has_expired}, 0))")
+}
 
 /// Whether the edge `d` blocks its dependent for good, where `j`, the job that it depends on, does not succeed: it has ended or
 /// is itself stuck. A wait for a success is blocked in any case. A wait for any end is blocked only if `j` never ends, which
@@ -84,20 +94,22 @@ pub fn edge_blocks(never_ends: &str) -> String {
 fn upstream() -> String {
     let blocked_by =
         format!("CASE WHEN {} THEN 2 WHEN {} THEN 1 ELSE 0 END", edge_blocks("0"), edge_blocks("1"));
+    let waits = waits();
     format!(
         "upstream (id, blocked_by) AS
              (SELECT d.dependency_id, {blocked_by} FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
               WHERE d.job_id = ?1 AND NOT d.met
               UNION SELECT d.dependency_id, min(upstream.blocked_by, {blocked_by}) FROM upstream
-              JOIN jobs AS w ON w.id = upstream.id AND {IS_PENDING}
+              JOIN jobs AS w ON w.id = upstream.id AND {waits}
               JOIN dependencies AS d ON d.job_id = w.id AND NOT d.met LEFT JOIN jobs AS j ON j.id = d.dependency_id)"
     )
 }
 
 /// Whether this job of [`upstream`] blocks `?1` for good.
 fn upstream_blocks() -> String {
+    let has_ended = has_ended();
     format!(
-        "CASE WHEN j.id IS NULL THEN upstream.blocked_by >= 1 WHEN {HAS_ENDED} THEN upstream.blocked_by = 2 ELSE 0 END"
+        "CASE WHEN j.id IS NULL THEN upstream.blocked_by >= 1 WHEN {has_ended} THEN upstream.blocked_by = 2 ELSE 0 END"
     )
 }
 
@@ -105,12 +117,14 @@ fn upstream_blocks() -> String {
 pub fn unmet(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
     let sql = format!(
         "WITH RECURSIVE {}
-         SELECT upstream.id, max({}) AS is_stuck, {STATE}
-         FROM upstream LEFT JOIN jobs AS j ON j.id = upstream.id LEFT JOIN job_definitions AS f ON f.id = j.definition_id
-         WHERE NOT coalesce(j.state = 'pending' AND j.unmet_dependencies > 0 AND coalesce(j.expires_at > ?2, 1), 0)
+         SELECT upstream.id, max({}) AS is_stuck, {}
+         FROM upstream LEFT JOIN jobs AS j ON j.id = upstream.id LEFT JOIN job_definitions AS d ON d.id = j.definition_id
+         WHERE NOT coalesce({} AND j.unmet_dependencies > 0, 0)
          GROUP BY upstream.id ORDER BY is_stuck DESC, upstream.id",
         upstream(),
-        upstream_blocks()
+        upstream_blocks(),
+        state_columns(),
+        is_pending("j", "?2")
     );
     all(tx, &sql, params![id, tx.now], |row| {
         Ok(from_row!(row, UnmetDependency { id, job: DependencyState::read(row)?, is_stuck }))
@@ -121,11 +135,12 @@ pub fn unmet(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
 /// since.
 pub fn unmet_at_expiry(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
     let sql = format!(
-        "SELECT j.id, {STATE} FROM jobs AS expired JOIN dependencies AS x ON x.job_id = expired.id
-         JOIN jobs AS j ON j.id = x.dependency_id JOIN job_definitions AS f ON f.id = j.definition_id
+        "SELECT j.id, {} FROM jobs AS expired JOIN dependencies AS x ON x.job_id = expired.id
+         JOIN jobs AS j ON j.id = x.dependency_id JOIN job_definitions AS d ON d.id = j.definition_id
          WHERE expired.id = ?1 AND x.kind = 'success' AND x.met AND j.state = 'succeeded'
                AND j.changed_at >= max(expired.expires_at, expired.changed_at)
-         ORDER BY j.id"
+         ORDER BY j.id",
+        state_columns()
     );
     let mut found = unmet(tx, id)?;
     found.extend(all(tx, &sql, params![id, tx.now], |row| {
@@ -137,7 +152,8 @@ pub fn unmet_at_expiry(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
 /// The state of this job; none if there is no such job.
 pub fn state(tx: &Tx, id: i64) -> Result<Option<DependencyState>> {
     let sql = format!(
-        "SELECT {STATE} FROM jobs AS j JOIN job_definitions AS f ON f.id = j.definition_id WHERE j.id = ?1"
+        "SELECT {} FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.id = ?1",
+        state_columns()
     );
     Ok(maybe(tx, &sql, params![id, tx.now], DependencyState::read)?.flatten())
 }
@@ -160,7 +176,8 @@ pub fn and_behind(jobs: &str) -> String {
              ({jobs} UNION
               SELECT w.id, stuck.cause FROM stuck JOIN jobs AS j ON j.id = stuck.id
               JOIN dependencies AS d ON d.dependency_id = j.id AND NOT d.met JOIN jobs AS w ON w.id = d.job_id
-              WHERE {IS_PENDING} AND {})",
+              WHERE {} AND {})",
+        waits(),
         edge_blocks("stuck.cause <> 'end'")
     )
 }
@@ -171,7 +188,8 @@ pub fn behind(tx: &Tx, roots: &[i64], are_removed: bool, most: usize) -> Result<
     let sql = format!(
         "SELECT w.id FROM dependencies AS d JOIN jobs AS w ON w.id = d.job_id
          LEFT JOIN jobs AS j ON j.id = d.dependency_id
-         WHERE d.dependency_id = ?1 AND NOT d.met AND {IS_PENDING} AND {} LIMIT ?4",
+         WHERE d.dependency_id = ?1 AND NOT d.met AND {} AND {} LIMIT ?4",
+        waits(),
         edge_blocks("?3")
     );
     let mut left: VecDeque<i64> = roots.iter().copied().collect();

@@ -4,14 +4,12 @@
 use rusqlite::{Connection, Row};
 
 use crate::store::file::error::Result;
+use crate::store::write::conditions::has_expired;
 use crate::store::write::outputs;
 use crate::store::write::same_work::later_success;
 use crate::text::{last_said, safe_line};
 
-/// The jobs `j` that have expired at `?1`, and that nobody has recorded as dead yet: the condition along the index `jobs_expiring`.
-pub const HAS_EXPIRED: &str = "j.state = 'pending' AND j.expires_at IS NOT NULL AND j.expires_at <= ?1";
-
-/// When the job `j` died that is recorded as dead, and when one that [`HAS_EXPIRED`].
+/// When the job `j` died that is recorded as dead, and when one that [`has_expired`].
 pub const DIED_AT: &str = "j.changed_at";
 pub const EXPIRED_AT: &str = "max(j.expires_at, j.changed_at)";
 
@@ -26,7 +24,7 @@ pub fn select(columns: impl Fn(&str) -> String, joins: &str, wanted: &str) -> St
     };
     let recorded = select("jobs_finished", "j.state = 'dead'", DIED_AT, DIED_AT);
     // Its index is in this order.
-    let unrecorded = select("jobs_expiring", HAS_EXPIRED, "j.expires_at", EXPIRED_AT);
+    let unrecorded = select("jobs_expiring", &has_expired("j", "?1"), "j.expires_at", EXPIRED_AT);
     format!("{recorded} UNION ALL {unrecorded} ORDER BY time DESC, id DESC")
 }
 

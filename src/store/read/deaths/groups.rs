@@ -10,12 +10,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::dead_job::{DIED_AT, EXPIRED_AT, HAS_EXPIRED, has_recovered};
+use super::dead_job::{DIED_AT, EXPIRED_AT, has_recovered};
 use crate::model::{Attention, EXPIRED};
 use crate::store::file::error::Result;
 use crate::store::file::row::{all, maybe, one};
 use crate::store::read::filter::{Conditions, Filter};
 use crate::store::read::problem::Count;
+use crate::store::write::conditions::has_expired;
 use crate::store::write::same_work;
 use crate::text::Timestamp;
 
@@ -290,9 +291,10 @@ impl DeadReader<'_> {
         let read = |condition: &str, limit: usize| {
             let sql = format!(
                 "SELECT j.name, {} FROM jobs AS j INDEXED BY jobs_expiring
-                 WHERE {HAS_EXPIRED} AND {} AND {condition}
+                 WHERE {} AND {} AND {condition}
                  ORDER BY j.expires_at DESC LIMIT {limit}",
                 columns(EXPIRED_AT),
+                has_expired("j", "?1"),
                 wanted.sql
             );
             all(self.tx, &sql, params_from_iter(&wanted.values), |row| {
