@@ -9,7 +9,7 @@ use super::values::{JobOrAttempt, JobRef};
 use crate::call_target::to_type;
 use crate::model::JobState;
 use crate::store::{Filter, JobRow, StateFilter, Store};
-use crate::text::{Timestamp, shown_path};
+use crate::text::{Timestamp, listed, shown_path};
 use crate::worker;
 
 /// The jobs that count when a name is looked up, of which the newest is meant.
@@ -83,12 +83,8 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp, quiet: 
 fn several_unfinished(name: &str, ids: &[i64]) -> CliError {
     /// More ids are counted.
     const MAX_IDS: usize = 10;
-    let mut listed: Vec<String> = ids.iter().take(MAX_IDS).map(ToString::to_string).collect();
-    if ids.len() > MAX_IDS {
-        listed.push(format!("and {} more", ids.len() - MAX_IDS));
-    }
     let what =
-        format!("{} jobs named {name} are unfinished: {}; all were left", ids.len(), listed.join(", "));
+        format!("{} jobs named {name} are unfinished: {}; all were left", ids.len(), listed(ids, MAX_IDS));
     CliError::new(ExitStatus::FAILED, what)
         .hint(format!("give the ids of those that are meant, or --name {name} for all"))
 }

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Chain, DependencyKind, JobState, Link};
 use crate::store::{Dependency, Enqueued, JobRow, NewJob, ScheduledRun, Store};
-use crate::text::local_time;
+use crate::text::{listed, local_time};
 use crate::view::terminal::{Output, warn};
 
 /// Notes name at most this many dependencies or dependents, and count the others.
@@ -127,13 +127,10 @@ pub fn note_unlimited_ages(file: &JobFile, only: Option<&str>, out: &Output) {
             }
         }
     }
-    for (name, mut dependents) in dependents {
-        let more = dependents.len().saturating_sub(MAX_NAMED);
-        dependents.truncate(MAX_NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    for (name, dependents) in dependents {
         warn(&format!(
-            "{name} has a schedule and no fresh_within: a success of any age will do for {}{more}, which waits for its scheduled run",
-            dependents.join(", ")
+            "{name} has a schedule and no fresh_within: a success of any age will do for {}, which waits for its scheduled run",
+            listed(&dependents, MAX_NAMED)
         ));
     }
 }

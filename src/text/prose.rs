@@ -1,6 +1,6 @@
 //! Text for people: made safe for a terminal, broken into lines, with plurals, and with the names near a misspelt one.
 
-use std::fmt::{Arguments, Write};
+use std::fmt::{Arguments, Display, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -28,6 +28,17 @@ pub fn counted(number: impl TryInto<u64>, one: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {one}{plural}")
+}
+
+/// `a, b`, or where there are more, `a, b and 3 more`.
+pub fn and_more<T: Display>(shown: &[T], more: u64) -> String {
+    let shown = shown.iter().map(T::to_string).collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}
+
+/// The same of all of these, of which at most so many are shown.
+pub fn listed<T: Display>(all: &[T], most: usize) -> String {
+    and_more(&all[..all.len().min(most)], all.len().saturating_sub(most) as u64)
 }
 
 /// Breaks `prefix` and `text` into lines of at most `width` columns; further lines start under the first word. A word

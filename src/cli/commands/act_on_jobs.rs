@@ -25,7 +25,7 @@ use crate::clock;
 use crate::model::{JobState, Phase};
 use crate::process;
 use crate::store::{self, Act, ActResult, Done, Filter, JobChange, JobRow, NewJob, Refusal, Store};
-use crate::text::{Timestamp, counted, local_time, relative_time, shown_path};
+use crate::text::{Timestamp, counted, listed, local_time, relative_time, shown_path};
 use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::status::{dependency_text, holds_back_text, limit_text, worker_trouble_text};
@@ -75,6 +75,9 @@ pub fn cancel(global: &Global, args: &Unfinished, out: &mut Output) -> Result<Ex
     }
     Ok(ExitStatus::SUCCESS)
 }
+
+/// More of the jobs that were left for one reason are counted.
+const MAX_LISTED: usize = 20;
 
 /// Jobs that one transaction cancels, and the pause between two of them, in which other writers have their turn.
 const CHUNK: usize = 500;
@@ -360,7 +363,7 @@ impl Selected {
         for (why, ids) in &self.left {
             let jobs = match ids[..] {
                 [id] => format!("job {id} was left"),
-                _ => format!("{} were left ({})", counted(ids.len(), "job"), listed(ids)),
+                _ => format!("jobs {} were left", listed(ids, MAX_LISTED)),
             };
             print_error(&CliError::new(ExitStatus::FAILED, format!("{jobs}: {why}")));
             exit = exit.max(ExitStatus::FAILED);
@@ -441,14 +444,6 @@ impl Selected {
             }
         }
     }
-}
-
-/// These ids, or the first of them.
-fn listed(ids: &[i64]) -> String {
-    const MAX_LISTED: usize = 20;
-    let listed: Vec<String> = ids.iter().take(MAX_LISTED).map(i64::to_string).collect();
-    let more = if ids.len() > MAX_LISTED { " ..." } else { "" };
-    format!("{}{more}", listed.join(" "))
 }
 
 /// Those of these jobs that exist.

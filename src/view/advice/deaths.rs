@@ -4,7 +4,7 @@ use super::folders::folder_of;
 use super::words::{Advice, Words, ids, jobs_text};
 use crate::model::{Attention, Way};
 use crate::store::problem::{Count, Dead, DeadLetters, RetryObstacle, RootEnd, SameWork, Stuck};
-use crate::text::option;
+use crate::text::{and_more, option};
 
 /// The last words of a job are cut after this many characters.
 const MAX_WORDS: usize = 160;
@@ -209,16 +209,13 @@ impl Advice<'_> {
     fn root_jobs(&self, stuck: &Stuck) -> String {
         let Stuck { name, roots, newest_roots, .. } = stuck;
         let name = name.as_ref().filter(|_| !self.is_below_name);
-        let shown: Vec<String> = newest_roots.iter().take(MAX_ROOTS).map(ToString::to_string).collect();
-        let shown_roots = shown.join(", ");
-        match (*roots - shown.len() as u64, name) {
-            (0, Some(name)) if *roots == 1 => format!("job {shown_roots} {name}"),
-            (0, None) if *roots == 1 => format!("job {shown_roots}"),
-            (more, name) => {
-                let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-                let of = name.map(|name| format!(" of {name}")).unwrap_or_default();
-                format!("jobs {shown_roots}{more}{of}")
-            }
+        let shown: Vec<i64> = newest_roots.iter().take(MAX_ROOTS).copied().collect();
+        let listed = and_more(&shown, *roots - shown.len() as u64);
+        match name {
+            Some(name) if *roots == 1 => format!("job {listed} {name}"),
+            None if *roots == 1 => format!("job {listed}"),
+            Some(name) => format!("jobs {listed} of {name}"),
+            None => format!("jobs {listed}"),
         }
     }
 }

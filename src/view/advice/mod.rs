@@ -19,7 +19,7 @@ use crate::store::problem::{
     Problem, Stuck,
 };
 use crate::store::{FileChange, NoRoom, NoWorker, WorkerStatus};
-use crate::text::{Timestamp, counted, human_duration, local_time, safe_line};
+use crate::text::{Timestamp, counted, human_duration, listed, local_time, safe_line};
 
 /// The command of a process is cut after this many characters.
 const MAX_COMMAND: usize = 60;
@@ -117,7 +117,7 @@ impl Advice<'_> {
             Problem::Leftover { pid, since, processes } => {
                 let shown = match processes.iter().map(left_process).collect::<Vec<_>>().as_slice() {
                     [] => "its processes cannot be seen from here".to_owned(),
-                    shown => shortened(shown),
+                    shown => listed(shown, Attention::MAX_NAMED),
                 };
                 let message = format!(
                     "a worker (pid {pid}) died, and what it left could not be ended since {}: {shown}; the job goes \
@@ -202,7 +202,11 @@ impl Advice<'_> {
                 }
             }
             Problem::CannotStart { schedule, missing } => (
-                format!("{} cannot start its jobs here: {}", self.schedule(schedule), shortened(missing)),
+                format!(
+                    "{} cannot start its jobs here: {}",
+                    self.schedule(schedule),
+                    listed(missing, Attention::MAX_NAMED)
+                ),
                 None,
             ),
             Problem::NoWorker { queue, due, oldest, why } => {
@@ -431,14 +435,5 @@ fn subject(problem: Problem) -> Option<AttentionSubject> {
 /// `schedule a` or `schedules a, b and 3 more`.
 fn named(what: &str, names: &[String]) -> String {
     let plural = if names.len() == 1 { "" } else { "s" };
-    format!("{what}{plural} {}", shortened(names))
-}
-
-/// `a, b and 3 more`.
-fn shortened(names: &[String]) -> String {
-    let shown: Vec<&str> = names.iter().take(Attention::MAX_NAMED).map(String::as_str).collect();
-    match names.len().saturating_sub(Attention::MAX_NAMED) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    format!("{what}{plural} {}", listed(names, Attention::MAX_NAMED))
 }

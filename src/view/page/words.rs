@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::text::{
-    Millis, Timestamp, counted, day_time, human_duration, is_safe, local_offset, rfc3339_with_offset,
+    Millis, Timestamp, counted, day_time, human_duration, is_safe, listed, local_offset, rfc3339_with_offset,
     safe_line,
 };
 
@@ -90,9 +90,8 @@ pub(super) fn capitalized(text: &str) -> String {
 
 /// `a, b and 3 more`, at most so many.
 pub(super) fn names_text(names: &[String]) -> String {
-    let left_out = names.len().saturating_sub(MAX_NAMED);
-    let text = names.iter().take(MAX_NAMED).map(|name| job_text(name)).collect::<Vec<_>>().join(", ");
-    if left_out == 0 { text } else { format!("{text} and {left_out} more") }
+    let names: Vec<String> = names.iter().map(|name| job_text(name)).collect();
+    listed(&names, MAX_NAMED)
 }
 
 /// Says how many are left out, and which command has them.

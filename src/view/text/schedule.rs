@@ -3,7 +3,7 @@
 use crate::model::{Pause, ScheduleText};
 use crate::store::StoredSchedule;
 use crate::text::{
-    Millis, Timestamp, clock_time, human_duration, is_zone_of_screen, relative_time, safe_line,
+    Millis, Timestamp, clock_time, human_duration, is_zone_of_screen, listed, relative_time, safe_line,
 };
 
 /// A schedule is overdue if no worker has fired it within this time.
@@ -53,14 +53,11 @@ pub fn random_delay_text(text: &ScheduleText) -> String {
 /// missed is dropped`.
 pub fn dropped_text(times: &[Timestamp], now: Timestamp) -> String {
     let time = |at: &Timestamp| clock_time(*at, now);
-    match times {
-        [one] => format!("the run of {} that was missed is dropped", time(one)),
-        [one, other] => format!("the runs of {} and {} that were missed are dropped", time(one), time(other)),
-        _ => {
-            let named: Vec<_> = times.iter().take(2).map(time).collect();
-            let more = times.len() - named.len();
-            format!("the runs of {} and {more} more that were missed are dropped", named.join(", "))
-        }
+    let named: Vec<_> = times.iter().map(time).collect();
+    match named.as_slice() {
+        [one] => format!("the run of {one} that was missed is dropped"),
+        [one, other] => format!("the runs of {one} and {other} that were missed are dropped"),
+        all => format!("the runs of {} that were missed are dropped", listed(all, 2)),
     }
 }
 
