@@ -1,9 +1,7 @@
 //! The texts of help: the page of the whole program, the frame of each verb's page, and the examples of the longer
 //! verbs. The options themselves are in `args`, whose doc comments are their help.
 
-use std::ffi::OsString;
-
-use clap::{Arg, ColorChoice, Command};
+use clap::{Arg, Command};
 
 /// Adds the program's own pages of help to the command line.
 pub fn with_help(command: Command) -> Command {
@@ -59,19 +57,6 @@ const RARE: [&str; 13] = [
 
 fn hide_rare(arg: Arg, hidden: bool) -> Arg {
     if RARE.contains(&arg.get_id().as_str()) { arg.hide(hidden) } else { arg }
-}
-
-/// The value of `--color` for help and usage errors: clap prints these before it has parsed the options, so it is looked
-/// for by hand.
-pub fn color(args: impl IntoIterator<Item = OsString>) -> ColorChoice {
-    let args = args.into_iter().map(|arg| arg.to_string_lossy().into_owned());
-    let args: Vec<String> = args.take_while(|arg| arg != "--").collect();
-    let values = args.iter().enumerate().filter_map(|(at, arg)| match arg.strip_prefix("--color") {
-        Some("") => args.get(at + 1).map(String::as_str),
-        Some(value) => value.strip_prefix('='),
-        None => None,
-    });
-    values.filter_map(|value| value.parse().ok()).next_back().unwrap_or(ColorChoice::Auto)
 }
 
 /// With `NEXT` it has at most 23 lines of 60 columns, because the prompt takes the last of a terminal's 24 lines.
@@ -383,17 +368,3 @@ Examples:
   runner resume net
   runner resume --schedule nightly-backup
   runner resume --all";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn help_is_coloured_as_it_was_asked() {
-        let choice = |line: &str| color(line.split(' ').map(OsString::from));
-        assert_eq!(choice("runner --color never help"), ColorChoice::Never);
-        assert_eq!(choice("runner enqueue --color=always"), ColorChoice::Always);
-        assert_eq!(choice("runner enqueue -- ls --color=always"), ColorChoice::Auto);
-        assert_eq!(choice("runner enqueue --color"), ColorChoice::Auto);
-    }
-}

@@ -1,10 +1,9 @@
 //! Parses the command line, runs its verb, and turns the result into an exit status.
 
 use std::env;
-use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{self, Path, PathBuf};
+use std::path::{self, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -15,7 +14,8 @@ use signal_hook::flag;
 use super::args::{self, Cli};
 use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe, print_error};
-use super::{accounts, help, usage};
+use super::raw_args::RawArgs;
+use super::{accounts, usage};
 use crate::call_target::CallTarget;
 use crate::process::{close_on_exec, read_held_output};
 use crate::store::StoreFile;
@@ -32,7 +32,7 @@ pub fn main() -> ExitStatus {
     }
     close_on_exec();
     turn_size_limits_into_errors();
-    place_named_by(&env::args_os().collect::<Vec<_>>()).set_for_this_call();
+    place_named_by(&RawArgs::of_this_call()).set_for_this_call();
     let cli = match parse() {
         Ok(cli) => cli,
         Err(answer) => return print_answer(answer),
@@ -47,26 +47,14 @@ pub fn main() -> ExitStatus {
 
 /// The place that these arguments name. They are looked at before they are parsed, because a command line that cannot be used
 /// gets commands to type, too.
-fn place_named_by(args: &[OsString]) -> CallTarget {
-    let (mut db, mut file) = (None, None);
-    let mut args = args.iter().take_while(|arg| *arg != "--");
-    while let Some(arg) = args.next() {
-        let text = arg.to_string_lossy();
-        let (name, value) = text.split_once('=').unwrap_or((&*text, ""));
-        let place = match name {
-            "--db" => &mut db,
-            "--file" => &mut file,
-            _ => continue,
-        };
-        *place = if text.contains('=') { Some(PathBuf::from(value)) } else { args.next().map(PathBuf::from) };
-    }
+fn place_named_by(args: &RawArgs) -> CallTarget {
+    let path = |option| args.value(option).map(PathBuf::from);
     let absolute = |path: PathBuf| path::absolute(&path).unwrap_or(path);
     let resolved = |path: PathBuf| match StoreFile::new(&path) {
         Ok(file) => file.path().to_owned(),
         Err(_) => absolute(path),
     };
-    let given = |path: &PathBuf| path != Path::new("");
-    let (db, file) = (db.filter(given).map(resolved), file.filter(given).map(absolute));
+    let (db, file) = (path("--db").map(resolved), path("--file").map(absolute));
     CallTarget::new(db.as_deref(), file.as_deref()).of_root(accounts::is_root_itself())
 }
 
@@ -78,7 +66,7 @@ fn turn_size_limits_into_errors() {
 }
 
 fn parse() -> clap::error::Result<Cli> {
-    let command = args::command().color(help::color(env::args_os()));
+    let command = args::command().color(RawArgs::of_this_call().color());
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
@@ -86,7 +74,7 @@ fn parse() -> clap::error::Result<Cli> {
 fn print_answer(answer: clap::Error) -> ExitStatus {
     let args: Vec<_> = env::args_os().collect();
     let answer = usage::with_tip(answer, &args);
-    if answer.use_stderr() && args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json") {
+    if answer.use_stderr() && RawArgs::of_this_call().has("--json") {
         terminal::print_errors_as_json();
         return say(&usage::usage_error(&answer));
     }

@@ -19,6 +19,7 @@ mod namesakes;
 mod options;
 mod own_file;
 mod plan;
+mod raw_args;
 mod scheduled_runs;
 mod suggest;
 mod typed_time;

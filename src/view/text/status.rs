@@ -196,7 +196,7 @@ fn paused_text(job: &JobRow, now: Timestamp) -> Option<String> {
 
 /// Says how the worker with this pid is stopped, and what becomes of its jobs.
 pub fn stop_text(pid: i32) -> String {
-    format!("kill {pid} stops it, and interrupts what has not ended by its --shutdown-timeout (30s)")
+    format!("kill {pid} stops it, and interrupts what has not ended by its --shutdown-timeout")
 }
 
 /// Says what is paused, and what ends that.
