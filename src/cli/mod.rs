@@ -5,6 +5,7 @@
 mod accounts;
 mod args;
 mod batch;
+mod change_watch;
 mod commands;
 mod database;
 mod definition_drift;

@@ -6,7 +6,8 @@ use anyhow::{Result, bail};
 
 use crate::call_target::to_type;
 use crate::cli::args::{Global, LogsArgs};
-use crate::cli::commands::wait::{ChangeWatch, final_text};
+use crate::cli::change_watch::ChangeWatch;
+use crate::cli::commands::wait::final_text;
 use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::find_job::{self, Named};

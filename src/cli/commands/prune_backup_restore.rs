@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::call_target::to_type;
 use crate::cli::args::{BackupArgs, Global, PruneArgs, RestoreArgs};
-use crate::cli::commands::wait::ChangeWatch;
+use crate::cli::change_watch::ChangeWatch;
 use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::job_file;

@@ -11,10 +11,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::enqueue;
-use super::wait::{exit_status_of_job, is_ignored, status_of_waited};
+use super::wait::{exit_status_of_job, status_of_waited};
 use super::work::default_slots;
 use crate::call_target::to_type;
 use crate::cli::args::{Global, RunArgs};
+use crate::cli::change_watch::is_ignored;
 use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus, describe, print_error};
 use crate::cli::find_job;

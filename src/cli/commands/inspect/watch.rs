@@ -12,7 +12,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SI
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
-use crate::cli::commands::wait::{ChangeWatch, LONGEST_WAIT};
+use crate::cli::change_watch::{ChangeWatch, LONGEST_WAIT};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::store::{Store, StoreError, StoreFile};
 use crate::text::{Timestamp, cut_middle, local_time, safe_line, shown_path};
