@@ -20,6 +20,7 @@ mod completions;
 mod controlling_terminal;
 mod copy;
 mod crontab;
+mod csv;
 mod database_file;
 mod database_option;
 mod disk_full;

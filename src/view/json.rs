@@ -14,51 +14,64 @@ use crate::store::{
 use crate::text::{Millis, Timestamp, rfc3339};
 use crate::view::snapshot::Snapshot;
 
+/// The keys of a job, each with its value.
+const JOB: [Field<JobRow>; 37] = [
+    ("id", |job| json!(job.id)),
+    ("name", |job| json!(job.definition.name)),
+    ("label", |job| json!(job.label)),
+    ("queue", |job| json!(job.definition.queue)),
+    ("state", |job| json!(job.state)),
+    ("phase", |job| json!(job.status())),
+    ("dead_reason", |job| json!(job.dead_reason)),
+    ("error_code", |job| json!(job.error_code)),
+    ("priority", |job| json!(job.definition.priority)),
+    ("attempts", |job| json!(job.attempts)),
+    ("budget_used", |job| json!(job.attempts_used)),
+    ("max_attempts", |job| json!(job.definition.policy.max_attempts())),
+    ("retryable", |job| json!(job.definition.policy.retryable)),
+    ("command", |job| json!(command_json(&job.definition.command))),
+    ("args", |job| json!(texts(&job.args))),
+    ("cwd", |job| json!(job.definition.cwd.to_text())),
+    ("unique_key", |job| json!(job.definition.unique_key)),
+    ("idempotency_key", |job| json!(job.idempotency_key)),
+    ("enqueued_at", |job| json!(rfc3339(job.enqueued_at))),
+    ("run_at", |job| json!(rfc3339(job.run_at))),
+    ("started_at", |job| json!(job.started_at.map(rfc3339))),
+    ("finished_at", |job| json!(job.finished_at().map(rfc3339))),
+    ("expires_at", |job| json!(job.expires_at.map(rfc3339))),
+    ("next_retry_at", |job| json!(job.next_retry_at().map(rfc3339))),
+    ("cancel_requested_at", |job| json!(job.cancel_requested_at.map(rfc3339))),
+    ("result", |job| json!(job.result)),
+    ("worker_id", |job| json!(job.worker_id)),
+    ("after", |job| json!(job.after)),
+    ("after_any", |job| json!(job.after_any)),
+    ("waits_for", |job| json!(waits_for_json(job))),
+    ("scheduled_for", |job| json!(job.scheduled.map(|scheduled| rfc3339(scheduled.at)))),
+    ("resolved_at", |job| json!(job.resolved_at.map(rfc3339))),
+    ("resolution", |job| json!(job.resolution)),
+    ("replaced_by", |job| json!(job.replaced_by)),
+    ("file", |job| json!(job.file)),
+    ("command_line", |job| json!(job.definition.command.typed())),
+    ("history", |_| Value::Null),
+];
+
 /// A job without its history.
 pub fn job_json(job: &JobRow) -> Value {
-    let definition = &job.definition;
-    json!({
-        "id": job.id,
-        "name": definition.name,
-        "label": job.label,
-        "queue": definition.queue,
-        "state": job.state,
-        "phase": job.status(),
-        "dead_reason": job.dead_reason,
-        "error_code": job.error_code,
-        "priority": definition.priority,
-        "attempts": job.attempts,
-        "budget_used": job.attempts_used,
-        "max_attempts": definition.policy.max_attempts(),
-        "retryable": definition.policy.retryable,
-        "command": match &definition.command {
-            Command::Shell(line) => json!(line.to_text()),
-            Command::Argv(words) => texts(words),
-        },
-        "args": texts(&job.args),
-        "cwd": definition.cwd.to_text(),
-        "unique_key": definition.unique_key,
-        "idempotency_key": job.idempotency_key,
-        "enqueued_at": rfc3339(job.enqueued_at),
-        "run_at": rfc3339(job.run_at),
-        "started_at": job.started_at.map(rfc3339),
-        "finished_at": job.finished_at().map(rfc3339),
-        "expires_at": job.expires_at.map(rfc3339),
-        "next_retry_at": job.next_retry_at().map(rfc3339),
-        "cancel_requested_at": job.cancel_requested_at.map(rfc3339),
-        "result": job.result,
-        "worker_id": job.worker_id,
-        "after": job.after,
-        "after_any": job.after_any,
-        "waits_for": waits_for_json(job),
-        "scheduled_for": job.scheduled.map(|scheduled| rfc3339(scheduled.at)),
-        "resolved_at": job.resolved_at.map(rfc3339),
-        "resolution": job.resolution,
-        "replaced_by": job.replaced_by,
-        "file": job.file,
-        "command_line": definition.command.typed(),
-        "history": null,
-    })
+    object(&JOB, job)
+}
+
+/// A key and its value.
+type Field<R> = (&'static str, fn(&R) -> Value);
+
+fn object<R>(fields: &[Field<R>], of: &R) -> Value {
+    Value::Object(fields.iter().map(|(key, value)| ((*key).to_owned(), value(of))).collect())
+}
+
+fn command_json(command: &Command) -> Value {
+    match command {
+        Command::Shell(line) => json!(line.to_text()),
+        Command::Argv(words) => texts(words),
+    }
 }
 
 /// Each job that keeps this blocked one from running; null for a job that is not blocked, and in lists, which do not look.
@@ -72,11 +85,15 @@ pub fn waits_for_json(job: &JobRow) -> Option<Vec<Value>> {
     is_known.then(|| job.waits_for.iter().map(of).collect())
 }
 
-/// A dead letter: a job, what its last attempt reported, and the last line that it wrote.
+/// What a dead letter has besides a job: what its last attempt reported, and the last line that it wrote.
+const DEAD_LETTER: [&str; 2] = ["message", "last_output"];
+
+/// A dead letter: a job with [`DEAD_LETTER`].
 pub fn dead_letter_json(job: &JobRow, last_output: Option<&str>) -> Value {
     let mut json = job_json(job);
-    json["message"] = json!(job.last_message);
-    json["last_output"] = json!(last_output);
+    let [message, last] = DEAD_LETTER;
+    json[message] = json!(job.last_message);
+    json[last] = json!(last_output);
     json
 }
 
@@ -159,24 +176,32 @@ pub fn with_output(mut attempt: Value, output: &AttemptOutput) -> Value {
     attempt
 }
 
+/// The keys of a schedule, each with its value.
+const SCHEDULE: [Field<StoredSchedule>; 15] = [
+    ("name", |row| json!(row.name())),
+    ("schedule", |row| json!(row.text.schedule)),
+    ("timezone", |row| json!(row.text.timezone)),
+    ("zone", |row| json!(row.zone)),
+    ("missed", |row| json!(row.text.missed.as_str())),
+    ("next_at", |row| json!(row.next_at.map(rfc3339))),
+    ("last_fired_at", |row| json!(row.last.map(|(at, _)| rfc3339(at)))),
+    ("last_job_id", |row| json!(row.last.map(|(_, job)| job))),
+    ("paused", |row| json!(row.is_paused())),
+    ("paused_until", |row| json!(row.pause.and_then(Pause::ends_at).map(rfc3339))),
+    ("skipped", |row| json!(row.skipped)),
+    ("skipped_in_row", |row| json!(row.skipped_in_row)),
+    ("fresh_within_ms", |row| json!(row.text.fresh_within)),
+    ("random_delay_ms", |row| json!(row.text.random_delay)),
+    ("file", |row| json!(row.file)),
+];
+
 pub fn schedule_json(row: &StoredSchedule) -> Value {
-    json!({
-        "name": row.name(),
-        "schedule": row.text.schedule,
-        "timezone": row.text.timezone,
-        "zone": row.zone,
-        "missed": row.text.missed.as_str(),
-        "next_at": row.next_at.map(rfc3339),
-        "last_fired_at": row.last.map(|(at, _)| rfc3339(at)),
-        "last_job_id": row.last.map(|(_, job)| job),
-        "paused": row.is_paused(),
-        "paused_until": row.pause.and_then(Pause::ends_at).map(rfc3339),
-        "skipped": row.skipped,
-        "skipped_in_row": row.skipped_in_row,
-        "fresh_within_ms": row.text.fresh_within,
-        "random_delay_ms": row.text.random_delay,
-        "file": row.file,
-    })
+    object(&SCHEDULE, row)
+}
+
+/// A time at which a schedule fires.
+pub fn time_to_come_json(name: &str, at: Timestamp) -> Value {
+    json!({ "name": name, "at": rfc3339(at) })
 }
 
 pub fn overview_json(
@@ -272,4 +297,39 @@ pub fn stats_json(stats: &NameStats) -> Value {
         "max_rss_p95_bytes": stats.memory.percentile(95).and_then(MemoryPeak::known),
         "file": stats.file, // null: ad hoc, or unknown
     })
+}
+
+/// The columns of jobs in a table: their keys, but for those that say the same as `command_line`, and the history, which is null in
+/// lists.
+pub fn job_columns() -> Vec<String> {
+    let left_out = ["command", "args", "history"];
+    keys(&JOB).filter(|key| !left_out.contains(&key.as_str())).collect()
+}
+
+pub fn dead_letter_columns() -> Vec<String> {
+    job_columns().into_iter().chain(DEAD_LETTER.map(str::to_owned)).collect()
+}
+
+pub fn schedule_columns() -> Vec<String> {
+    keys(&SCHEDULE).collect()
+}
+
+pub fn time_to_come_columns() -> Vec<String> {
+    keys_of_object(&time_to_come_json("", Timestamp(0)))
+}
+
+pub fn attempt_columns() -> Vec<String> {
+    keys_of_object(&attempt_fields("", None))
+}
+
+pub fn stats_columns() -> Vec<String> {
+    keys_of_object(&stats_json(&NameStats::default()))
+}
+
+fn keys<R>(fields: &[Field<R>]) -> impl Iterator<Item = String> {
+    fields.iter().map(|(key, _)| (*key).to_owned())
+}
+
+fn keys_of_object(object: &Value) -> Vec<String> {
+    object.as_object().into_iter().flat_map(|object| object.keys().cloned()).collect()
 }

@@ -59,6 +59,9 @@ pub struct InspectArgs {
     /// Print metrics in the text format of Prometheus
     #[arg(long, visible_alias = "openmetrics", conflicts_with_all = ["what", "json", "html"])]
     pub prometheus: bool,
+    /// Print jobs, attempts, dead, stats or schedules as CSV
+    #[arg(long, conflicts_with_all = ["json", "html", "prometheus", "watch"])]
+    pub csv: bool,
     /// Redraw the screen as it changes, until q or Ctrl-C
     #[arg(long, conflicts_with_all = ["json", "fail_if_any", "html", "prometheus"])]
     pub watch: bool,

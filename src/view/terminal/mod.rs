@@ -1,6 +1,7 @@
 //! Everything that a verb prints: data on standard output, as text or JSON; warnings and progress on standard error.
 
 mod captured;
+mod csv;
 mod full_screen;
 mod progress;
 mod stderr;

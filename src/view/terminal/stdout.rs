@@ -2,12 +2,13 @@
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 
-use anyhow::{Error, Result};
+use anyhow::{Context, Error, Result};
 use clap::ColorChoice;
 use console::Term;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
+use super::csv;
 use super::streams::Stream;
 use super::style::{self, Style, in_ascii};
 use crate::model::OutputStream;
@@ -20,8 +21,10 @@ pub struct Output {
     out: Option<BufWriter<Stream>>,
     /// The failure that no flush has told yet.
     failure: Option<Error>,
-    /// Print one JSON object a line instead of words.
+    /// Print one JSON object a line instead of words, or with columns one record.
     pub json: bool,
+    /// The columns of CSV.
+    columns: Option<Vec<String>>,
     /// Say nothing on success.
     pub quiet: bool,
     color: bool,
@@ -59,6 +62,7 @@ impl Output {
             out: Some(BufWriter::new(Stream(OutputStream::Stdout))),
             failure: None,
             json,
+            columns: None,
             quiet,
             color: style::is_colored(color, &io::stdout()),
             unflushed: 0,
@@ -178,14 +182,29 @@ impl Output {
         String::from_utf8_lossy(&captured).lines().map(str::to_owned).collect()
     }
 
-    /// Writes a line of JSON.
+    /// Prints the objects from now on as CSV with these columns.
+    pub fn begin_csv(&mut self, columns: Vec<String>) {
+        self.encoded(csv::header(&columns).context("could not write CSV"));
+        (self.json, self.columns) = (true, Some(columns));
+    }
+
+    /// Writes a line of JSON, or a record of CSV.
     pub fn object(&mut self, value: &impl Serialize) {
-        match serde_json::to_string(value) {
-            Ok(line) => {
-                self.bytes(safe_json(line).as_bytes());
-                self.bytes(b"\n");
-            }
-            Err(error) => self.fail(Error::new(error).context("could not write JSON")),
+        let line = match &self.columns {
+            Some(columns) => serde_json::to_value(value)
+                .map_err(Error::new)
+                .and_then(|object| Ok(csv::row(columns, &object, self.is_terminal())?)),
+            None => serde_json::to_string(value)
+                .map_err(Error::new)
+                .map(|line| format!("{}\n", safe_json(line)).into_bytes()),
+        };
+        self.encoded(line.context("could not write an object"));
+    }
+
+    fn encoded(&mut self, line: Result<Vec<u8>>) {
+        match line {
+            Ok(line) => self.bytes(&line),
+            Err(error) => self.fail(error),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::job::exit_text;
 use super::schedule::{ScheduleRow, next_firing_text, random_delay_text, times_text, until_text};
@@ -13,13 +13,12 @@ use crate::store::{
     self, AttemptRow, ChangedFile, FileChange, JobRow, Leftovers, Liveness, NameStats, QueueRow,
     StoredSchedule, WorkerStatus,
 };
-use crate::text::{
-    Millis, Timestamp, human_duration, local_time, relative_time, rfc3339, safe_line, shown_line,
-};
+use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line, shown_line};
 use crate::view::advice::folders::FilesOfNames;
 use crate::view::advice::{left_process, no_worker_text};
 use crate::view::json::{
     job_json, listed_attempt_json, listed_worker_json, queue_json, schedule_json, stats_json,
+    time_to_come_json,
 };
 use crate::view::terminal::{Column, Output, Style, Table};
 
@@ -359,7 +358,7 @@ pub fn times_to_come(
             let times = times_text(&schedule.text, schedule.zone.as_deref(), now);
             format!("{times}{}", random_delay_text(&schedule.text))
         });
-    let json = |time: &TimeToCome| json!({ "name": time.schedule.name(), "at": rfc3339(time.at) });
+    let json = |time: &TimeToCome| time_to_come_json(time.schedule.name(), time.at);
     let nothing = "no schedule fires in that time";
     // One time of each schedule is looked at in advance, because there may be any number of them.
     let mut next: BTreeSet<(Timestamp, usize)> = BTreeSet::new();

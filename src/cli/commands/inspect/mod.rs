@@ -39,6 +39,9 @@ pub fn run(global: &Global, args: &InspectArgs, out: &mut Output) -> Result<Exit
         return watch::watch(out, open, draw, keep);
     }
     let store = open()?;
+    if let Some(columns) = subject.columns(args).filter(|_| args.csv) {
+        out.begin_csv(columns);
+    }
     let found = draw(out, store.as_ref())?;
     out.flush()?;
     if let Some(store) = store.filter(|_| !found && !out.quiet) {

@@ -9,6 +9,7 @@ use crate::cli::suggest::lists_jobs;
 use crate::model::Outcome;
 use crate::store::{Filter, StateFilter, Store};
 use crate::text::{Timestamp, near_names, nearest};
+use crate::view::json;
 use crate::view::terminal::Output;
 
 /// The most rows on a screen without `--limit`.
@@ -99,6 +100,21 @@ impl Subject {
         }
     }
 
+    /// The columns of its CSV, if it has one.
+    pub(super) fn columns(self, args: &InspectArgs) -> Option<Vec<String>> {
+        Some(match self {
+            Self::Jobs => json::job_columns(),
+            Self::Dead => json::dead_letter_columns(),
+            Self::Attempts => json::attempt_columns(),
+            Self::Stats => json::stats_columns(),
+            Self::Schedules if args.next.is_some() => json::time_to_come_columns(),
+            Self::Schedules => json::schedule_columns(),
+            Self::Overview | Self::One | Self::Workers | Self::Queues | Self::Page | Self::Metrics => {
+                return None;
+            }
+        })
+    }
+
     pub(super) const fn is_list(self) -> bool {
         matches!(self, Self::Jobs | Self::Attempts | Self::Dead)
     }
@@ -123,6 +139,7 @@ pub(super) fn check_filters(subject: Subject, args: &InspectArgs) -> Result<()> 
         ("--until", args.until.is_some(), period),
         ("--limit", args.limit.is_some(), rows || args.next.is_some()),
         ("--resolved", args.resolved, subject == Subject::Dead),
+        ("--csv", args.csv, subject.columns(args).is_some()),
         ("--fail-if-any", args.fail_if_any, any),
     ];
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
@@ -146,6 +163,7 @@ pub(super) fn check_filters(subject: Subject, args: &InspectArgs) -> Result<()> 
                 "--sort" => "stats",
                 "--next" => "schedules",
                 "--resolved" => "dead",
+                "--csv" => "jobs, attempts, dead, stats and schedules",
                 "--limit" => "jobs, attempts, dead, stats and schedules --next",
                 _ => "jobs, attempts, dead, stats and --html",
             };
