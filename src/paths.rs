@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, StatxAttributes, StatxFlags, fstat, fstatfs, open, statx,
+    AtFlags, CWD, FileType, Mode, OFlags, StatxAttributes, StatxFlags, fstat, fstatfs, open, statfs, statx,
 };
 use rustix::process::geteuid;
 use thiserror::Error;
@@ -152,6 +152,28 @@ fn is_listed(mounts: &[u8], path: &Path) -> bool {
         .any(|point| point.as_bytes() == path.as_os_str().as_bytes())
 }
 
+/// The number of the file system on which this file or folder lies, as statfs(2) has it. None if it cannot be told.
+pub fn file_system_number(path: &Path) -> Option<u32> {
+    u32::try_from(statfs(path).ok()?.f_type & 0xffff_ffff).ok()
+}
+
+/// The type of the file system on which this folder lies, such as `ext4` or `fuse.sshfs`. The path has no links. None without `/proc`.
+pub fn file_system_type(folder: &Path) -> Option<String> {
+    listed_type(&fs::read("/proc/self/mountinfo").ok()?, folder)
+}
+
+/// The type of the last mount of which the mount point is the nearest above this path. It is the first word after a lone `-`.
+fn listed_type(mounts: &[u8], path: &Path) -> Option<String> {
+    let mounts = mounts.split(|byte| *byte == b'\n').filter_map(|line| {
+        let words: Vec<_> = line.split(|byte| *byte == b' ').collect();
+        let point = PathBuf::from(plain(words.get(4)?));
+        let kind = words.iter().skip_while(|word| **word != b"-").nth(1)?;
+        path.starts_with(&point)
+            .then(|| (point.components().count(), String::from_utf8_lossy(kind).into_owned()))
+    });
+    mounts.max_by_key(|(depth, _)| *depth).map(|(_, kind)| kind)
+}
+
 fn plain(word: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word;
@@ -238,6 +260,14 @@ mod tests {
         assert!(is_listed(list, Path::new("/sys")));
         assert!(is_listed(list, Path::new("/data/a b\\.db")));
         assert!(!is_listed(list, Path::new("/data")));
+        let inner =
+            b"30 23 0:21 / /sys/m rw - fuse.sshfs x: rw\n31 30 0:22 / /sys/m rw master:1 - ext4 - rw\n";
+        for (path, kind) in
+            [("/sys", Some("sysfs")), ("/sys/m/a", Some("ext4")), ("/sys/mm", Some("sysfs")), ("/", None)]
+        {
+            assert_eq!(listed_type(&[&list[..], inner].concat(), Path::new(path)).as_deref(), kind, "{path}");
+        }
+        assert_eq!(file_system_type(Path::new("/proc/self")).as_deref(), Some("proc"));
         assert!(is_mount(Path::new("/proc")) && !is_mount(Path::new("/proc/self/stat")));
     }
 }

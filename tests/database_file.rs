@@ -368,6 +368,66 @@ fn a_file_that_is_a_mount_of_its_own_is_refused_and_a_mounted_folder_is_not() {
     assert_eq!(said.matches("mount the folder").count(), 10, "{said}");
 }
 
+/// Fails each call of the number with EPERM, EACCES or ENOSPC, as a file system does that knows no such files, or for other reasons.
+const REFUSED: &str = "0x20 0 0 0; 0x15 0 1 CALL; 0x06 0 0 0x50001; 0x06 0 0 0x7fff0000";
+const FORBIDDEN: &str = "0x20 0 0 0; 0x15 0 1 CALL; 0x06 0 0 0x5000d; 0x06 0 0 0x7fff0000";
+const WITHOUT_ROOM: &str = "0x20 0 0 0; 0x15 0 1 CALL; 0x06 0 0 0x5001c; 0x06 0 0 0x7fff0000";
+/// The same with ENODEV for mappings that are shared.
+const UNMAPPED: &str =
+    "0x20 0 0 0; 0x15 0 3 CALL; 0x20 0 0 40; 0x15 0 1 1; 0x06 0 0 0x50013; 0x06 0 0 0x7fff0000";
+
+const SOCKET: [u32; 2] = [41, 198];
+const BIND: [u32; 2] = [49, 200];
+const MMAP: [u32; 2] = [9, 222];
+
+/// The program on a kernel on which these calls fail.
+fn filtered(sandbox: &Sandbox, call: [u32; 2], steps: &str, line: &str) -> Finished {
+    let call = sandbox.filtered(call, steps).arg(env!("CARGO_BIN_EXE_runner"));
+    line.split_whitespace().fold(call, Call::arg).run()
+}
+
+#[test]
+fn a_folder_without_sockets_or_shared_mappings_is_refused_and_stays_empty() {
+    // sshfs 3.7.3 has no sockets; mergerfs 2.33.5 with `direct_io` has no shared mappings; rclone 1.60.1 has neither.
+    for (call, steps, why) in [(BIND, REFUSED, "no socket can be made"), (MMAP, UNMAPPED, "into memory")] {
+        let sandbox = Sandbox::empty();
+        for line in ["enqueue -- true", "run -- true", "work --until-idle", "apply", "restore copy.db"] {
+            sandbox.write("jobs.toml", "[jobs.a]\ncommand = \"true\"\nschedule = \"@daily\"\n");
+            if line.starts_with("restore") {
+                if call == MMAP {
+                    continue; // the copy cannot be read either
+                }
+                sandbox.add("-- true");
+                sandbox.run("backup copy.db").ok();
+            }
+            let ran = filtered(&sandbox, call, steps, &format!("--db new/r.db {line}")).exits(74).prints("");
+            ran.says(why).says("a local disk").says(&sandbox.path("new/r.db").display().to_string());
+            assert_eq!(fs::read_dir(sandbox.path("new")).unwrap().count(), 0, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_caller_who_may_have_no_sockets_makes_a_database_all_the_same() {
+    for (call, steps) in [(SOCKET, REFUSED), (SOCKET, FORBIDDEN), (BIND, FORBIDDEN), (BIND, WITHOUT_ROOM)] {
+        let sandbox = Sandbox::empty();
+        filtered(&sandbox, call, steps, "enqueue -- true").ok();
+        assert_eq!(sandbox.count_jobs(), 1);
+    }
+}
+
+#[test]
+fn where_the_index_of_the_log_cannot_be_mapped_the_file_system_is_named() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    let before = fs::read(sandbox.db()).unwrap();
+    for line in ["inspect", "doctor", "enqueue -- true"] {
+        filtered(&sandbox, MMAP, UNMAPPED, line).exits(74).says("would lie on ").says("into memory");
+        assert!(fs::read(sandbox.db()).unwrap() == before, "{line}");
+    }
+    sandbox.run("work --until-idle").ok();
+}
+
 #[test]
 fn whoever_creates_it_names_it() {
     let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\nschedule = '@daily'\n");

@@ -212,7 +212,7 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             .into(),
         ),
         StoreError::NeedsNewer { .. } => (ExitStatus::OTHER_VERSION, "use the runner that enqueued it".into()),
-        StoreError::Network(..) => (ExitStatus::IO, "name a file on a local disk with --db or $RUNNER_DB".into()),
+        StoreError::Network(..) | StoreError::Unfit { .. } => (ExitStatus::IO, "name a file on a local disk with --db or $RUNNER_DB".into()),
         StoreError::Mounted(path) => {
             let folder = path.parent().unwrap_or(path).display();
             let hint = format!(

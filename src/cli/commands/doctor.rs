@@ -84,6 +84,9 @@ pub fn run(global: &Global, args: &DoctorArgs, out: &mut Output) -> Result<ExitS
         report.attention = Some(Vec::new());
         (report.workers_alive, report.workers_dead) = (Some(0), Some(0));
         report.notes.push(StoreError::Missing(file.path().to_owned()).to_string());
+        if let Err(error) = file.look_ahead() {
+            report.problem("a database can be made and used there", error.to_string());
+        }
     }
     let needs_attention = report.is_missing || report.attention.as_deref().is_some_and(has_alarms);
     let is_well = report.problems.is_empty() && !(args.strict && needs_attention);

@@ -43,6 +43,15 @@ pub enum StoreError {
     /// The file lies on a file system whose locks cannot be trusted.
     #[error("the database {path} would lie on {1}, where file locks cannot be trusted", path = .0.display())]
     Network(PathBuf, &'static str),
+    /// The file lies on a file system that lacks what is needed.
+    #[error("the database {} would lie on {file_system}, where {why}", path.display())]
+    Unfit {
+        path: PathBuf,
+        /// Its type, as the list of mounts has it.
+        file_system: String,
+        /// A clause that says what cannot be done there.
+        why: String,
+    },
     /// The file is mounted by itself, without its folder.
     #[error("the database {} is mounted as a single file; jobs would be lost, because its newest data lies in a log beside it that only one side of the mount would find", .0.display())]
     Mounted(PathBuf),
@@ -246,6 +255,14 @@ pub enum NoRoom {
 const WRITING: [i32; 4] =
     [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_TRUNCATE, ffi::SQLITE_IOERR_SHMSIZE];
 
+/// The calls with which SQLite maps the index of the log.
+const MAPPING: [i32; 4] = [
+    ffi::SQLITE_IOERR_SHMOPEN,
+    ffi::SQLITE_IOERR_SHMSIZE,
+    ffi::SQLITE_IOERR_SHMMAP,
+    ffi::SQLITE_IOERR_SHMLOCK,
+];
+
 /// SQLite tells only a full disk from other failed calls. The number of such a call is still in `errno`: nothing that SQLite
 /// does after it fails, and what succeeds leaves `errno` alone.
 fn no_room(error: &rusqlite::Error) -> Option<NoRoom> {
@@ -263,8 +280,13 @@ fn no_room(error: &rusqlite::Error) -> Option<NoRoom> {
     }
 }
 
-fn is_io_error(error: &rusqlite::Error) -> bool {
+pub(super) fn is_io_error(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(Sqlite::SystemIoFailure)
+}
+
+/// Whether the index of the log, `-shm`, could not be mapped into memory.
+pub(super) fn is_mapping_error(error: &rusqlite::Error) -> bool {
+    extended_code(error).is_some_and(|code| MAPPING.contains(&code))
 }
 
 fn extended_code(error: &rusqlite::Error) -> Option<i32> {

@@ -8,6 +8,7 @@ pub mod header;
 pub mod immutable;
 pub mod objects;
 pub mod open;
+pub mod place;
 pub mod rename;
 pub mod row;
 pub mod schema;

@@ -20,6 +20,7 @@ use super::header::check_header;
 use super::immutable::{
     Mode, Stamp, denied, explain_denial, is_denial, is_on_read_only_file_system, lack_of_room, refuses_files,
 };
+use super::place::{explain_mapping, refuse_network, try_old};
 use super::row::{one, value};
 use super::schema::{self, version_of};
 use super::store_file::{Draft, StoreFile};
@@ -77,21 +78,20 @@ impl Store {
     /// Opens a database that must exist. One of an older minor version is brought up to that of this program; on a read-only
     /// file system a copy of it in memory is, which can only be read.
     pub fn open(file: StoreFile) -> Result<Self> {
-        let mut store = Self::open_as_it_is(file)?;
+        check(&file)?;
+        try_old(file.path(), file.parent())?;
+        let mut store = Self::connect(file)?;
         store.upgrade()?;
         Ok(store)
     }
 
     /// Opens a database that must exist, and leaves it at its version: for a copy that is to be read, and kept.
     pub fn open_as_it_is(file: StoreFile) -> Result<Self> {
-        file.check_trust()?;
-        file.refuse_mount()?;
-        if file.is_missing()? {
-            return Err(StoreError::Missing(file.path().to_owned()));
-        }
-        file.refuse_network(file.path())?;
-        file.check_run_dir()?;
-        check_header(&file)?;
+        check(&file)?;
+        Self::connect(file)
+    }
+
+    fn connect(file: StoreFile) -> Result<Self> {
         let identity = identity(&file).map_err(|error| {
             StoreError::Io(format!("look at the database {}", file.path().display()), error)
         })?;
@@ -321,7 +321,7 @@ impl Store {
             Err(StoreError::Busy) if self.is_without_wal() => {
                 Err(StoreError::BusyWithoutWal(self.file.path().to_owned()))
             }
-            done => done,
+            done => done.map_err(|error| explain_mapping(error, self.file.path())),
         }
     }
 
@@ -329,6 +329,18 @@ impl Store {
     pub fn data_version(&self) -> Result<i64> {
         self.autocommit(|tx| one(tx, "PRAGMA data_version", [], value))
     }
+}
+
+/// Refuses what is no sound database of this version, without SQLite.
+fn check(file: &StoreFile) -> Result<()> {
+    file.check_trust()?;
+    file.refuse_mount()?;
+    if file.is_missing()? {
+        return Err(StoreError::Missing(file.path().to_owned()));
+    }
+    refuse_network(file.path(), file.path())?;
+    file.check_run_dir()?;
+    check_header(file)
 }
 
 /// Creates the database: whole, or not at all. False if another process has created it meanwhile.
@@ -384,7 +396,7 @@ fn explain(error: StoreError, file: &StoreFile) -> StoreError {
         StoreError::Damaged(_, what) => StoreError::damaged(file.path(), what),
         StoreError::Sqlite(error) => match lack_of_room(file) {
             Some(why) => StoreError::Full(why),
-            None => StoreError::Sqlite(error),
+            None => explain_mapping(StoreError::Sqlite(error), file.path()),
         },
         other => other,
     }

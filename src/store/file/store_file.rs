@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::error::{Result, StoreError};
+use super::place::{look_ahead, refuse_network, try_new, try_old};
 use crate::paths::{self, ResolveError};
 
 /// The longest path of a database: the 512 bytes that SQLite takes (`MAX_PATHNAME`), less the longest suffix.
@@ -119,19 +120,9 @@ impl StoreFile {
         }
     }
 
-    /// Refuses file systems whose locks do not exclude other machines, or do not work at all. `on` is the database, or its
-    /// directory if there is no database yet.
-    pub(in crate::store) fn refuse_network(&self, on: &Path) -> Result<()> {
-        let magic =
-            rustix::fs::statfs(on).ok().and_then(|found| u32::try_from(found.f_type & 0xffff_ffff).ok());
-        // The numbers are from statfs(2).
-        let kind = match magic {
-            Some(0x6969) => "NFS",
-            Some(0x517b | 0xff53_4d42 | 0xfe53_4d42) => "SMB",
-            Some(0x0102_1997) => "9p",
-            _ => return Ok(()),
-        };
-        Err(StoreError::Network(self.path.clone(), kind))
+    /// Refuses the place of a database that is missing, as far as it can be told that none could be used there.
+    pub fn look_ahead(&self) -> Result<()> {
+        look_ahead(&self.path)
     }
 
     /// Refuses a file that is a mount of its own: SQLite looks for the log beside it, and whoever opens the file by its other
@@ -239,8 +230,10 @@ impl<'a> Draft<'a> {
         file.check_place()?;
         make_dirs(file.parent()).map_err(failed)?;
         file.check_trust()?;
-        file.refuse_network(file.parent())?;
+        refuse_network(file.path(), file.parent())?;
         file.refuse_mount()?;
+        let lacks = if file.is_absent()? { try_new } else { try_old };
+        lacks(file.path(), file.parent())?;
         let run_dir = file.make_run_dir()?;
         let lock = open_lock(&run_dir.join(LOCK)).map_err(failed)?;
         lock.lock().map_err(failed)?;
