@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::support::{Sandbox, Sql};
+use crate::support::versions::VERSIONS;
+use crate::support::{Finished, Sandbox, Sql};
 
 /// A database with one job, which is not in WAL mode.
 fn without_wal() -> Sandbox {
@@ -150,6 +151,13 @@ fn shlex(line: &str) -> Vec<String> {
     printed.split_terminator('\0').map(str::to_owned).collect()
 }
 
+/// The words of the command in a hint.
+#[track_caller]
+fn hinted(ran: &Finished) -> Vec<String> {
+    let (_, hint) = ran.stderr.split_once("hint: `").expect("a hint");
+    shlex(&hint.split_once('`').expect("a command").0.replace("\n      ", " "))
+}
+
 #[test]
 fn what_can_refuse_our_statements_or_answer_them_is_not_sound() {
     for (statements, said) in [
@@ -187,10 +195,72 @@ fn the_hint_about_a_trigger_removes_it() {
             "CREATE TABLE t (a); CREATE TRIGGER \"{name}\" AFTER INSERT ON {on} BEGIN SELECT 1; END"
         ));
         let ran = sandbox.run("doctor").exits(74).says("is damaged: somebody has added");
-        let (_, hint) = ran.stderr.split_once("hint: `").expect("a hint");
-        let words = shlex(&hint.split_once("` removes it").expect("a command").0.replace("\n      ", " "));
-        sandbox.sql().run(&words[2]);
+        sandbox.sql().run(&hinted(&ran)[2]);
         assert_eq!(sandbox.add("-- true"), 2);
         sandbox.run("doctor").ok().shows("nothing is wrong");
     }
+}
+
+/// The numbers that `.dump | sqlite3` and `.clone` of sqlite3 3.40.1 leave out.
+const MARK: [&str; 2] = ["application_id", "user_version"];
+
+#[test]
+fn a_database_that_lost_its_mark_gets_it_back() {
+    let [(_, first), (_, second)] = VERSIONS;
+    let cases = [
+        (first, "1000", &MARK[..]),
+        (second, "1001", &MARK),
+        ("", "1002", &MARK),
+        ("", "1002", &MARK[..1]),
+        ("", "1002", &MARK[1..]),
+    ];
+    for (made_by, version, lost) in cases {
+        let sandbox = if made_by.is_empty() { Sandbox::empty() } else { Sandbox::of_version(made_by) };
+        if made_by.is_empty() {
+            sandbox.add("-- true");
+        }
+        let sql = sandbox.sql();
+        for number in lost {
+            sql.run(&format!("PRAGMA {number} = 0"));
+        }
+        let told = |line: &str| {
+            let ran = sandbox.run(line).exits(74).says("has lost its mark").says("it was not touched");
+            let words = hinted(&ran);
+            let mark = format!("PRAGMA application_id = 0x72756e6a; PRAGMA user_version = {version}");
+            assert_eq!(words, ["sqlite3", sandbox.db().to_str().unwrap(), &mark]);
+            ran.says("makes a copy that keeps it");
+            mark
+        };
+        // The numbers are in the log alone, and then in the file alone.
+        told("inspect");
+        sql.run("PRAGMA wal_checkpoint(TRUNCATE)");
+        drop(sql);
+        let before = fs::read(sandbox.db()).unwrap();
+        for line in
+            ["enqueue -- true", "work --until-idle", "doctor", "backup b.db", "--db new.db restore runner.db"]
+        {
+            told(line);
+            assert!(fs::read(sandbox.db()).unwrap() == before, "{line}");
+        }
+        sandbox.run("--db new.db enqueue -- true").ok();
+        sandbox.run("--db new.db backup good.db").ok();
+        let mark = told("restore good.db");
+        sandbox.sql().run(&mark);
+        sandbox.run("enqueue -- true").ok();
+        let found = sandbox.run("doctor --json").json();
+        assert_eq!(found["schema_version"], "1.2", "{found}");
+    }
+}
+
+#[test]
+fn a_database_with_some_tables_of_our_names_belongs_to_another_program() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.sql().run("PRAGMA application_id = 1");
+    sandbox.run("inspect").exits(74).says("belongs to another program");
+    sandbox.sql().run("PRAGMA application_id = 0; PRAGMA user_version = 0; DROP TABLE queues");
+    sandbox.run("inspect").exits(74).says("belongs to another program");
+    sandbox.write_private("other.db", "");
+    Sql::open(&sandbox.path("other.db")).run("CREATE TABLE jobs (id); CREATE TABLE attempts (id)");
+    sandbox.run("--db other.db inspect").exits(74).says("belongs to another program");
 }

@@ -189,6 +189,9 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             (ExitStatus::NOT_FOUND, format!("{enqueue} creates it; --db or $RUNNER_DB names another one").into())
         }
         StoreError::Foreign(..) => (ExitStatus::IO, "name another file with --db or $RUNNER_DB".into()),
+        StoreError::LostMark { path, application, version } => {
+            (ExitStatus::IO, set_mark(path, *application, *version).into())
+        }
         StoreError::Damaged(..) | StoreError::InvalidData(_) => (
             ExitStatus::IO,
             format!(
@@ -268,6 +271,16 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::Sqlite(error) => (sqlite_status(error), "see --db and $RUNNER_DB for another place".into()),
     };
     (status, Some(hint.into_owned()))
+}
+
+/// The command that gives a database its mark again, and the way to copies that keep it.
+fn set_mark(path: &Path, application: u32, version: Version) -> String {
+    let path = shell_word(&path.to_string_lossy());
+    let mark = format!("PRAGMA application_id = {application:#x}; PRAGMA user_version = {}", version.0);
+    format!(
+        "`sqlite3 {path} '{mark}'` gives it back; {} makes a copy that keeps it",
+        to_type("backup", "FILE")
+    )
 }
 
 /// The way around a link that is not followed.

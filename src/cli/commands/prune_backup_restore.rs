@@ -256,7 +256,7 @@ fn unread(restored: &Restored) -> Option<String> {
 /// The error for a file that is no usable copy of a database.
 fn no_copy(error: StoreError) -> anyhow::Error {
     let hint = match error {
-        StoreError::OtherMajor { .. } | StoreError::ForeignTrigger(..) => None,
+        StoreError::OtherMajor { .. } | StoreError::ForeignTrigger(..) | StoreError::LostMark { .. } => None,
         StoreError::Untrusted(_) => {
             Some("if you trust what it says, copy it into a folder of your own and restore that".to_owned())
         }

@@ -21,6 +21,15 @@ pub enum StoreError {
     /// The file is something else.
     #[error("{path} is not a runner database: {1}; it was not touched", path = .0.display())]
     Foreign(PathBuf, &'static str),
+    /// The file holds our tables, and the two numbers that say so are gone.
+    #[error("the database {} has lost its mark, as a copy does that was made with .dump or .clone of sqlite3; it was not touched", path.display())]
+    LostMark {
+        path: PathBuf,
+        /// The `application_id` that it should have.
+        application: u32,
+        /// The version that its tables have.
+        version: Version,
+    },
     /// The file is ours and damaged. The path is there if the damage was found while opening.
     #[error("the database{path} is damaged: {1}{untouched}",
             path = .0.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default(),

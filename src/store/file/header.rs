@@ -5,10 +5,13 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use super::error::{Result, StoreError};
+use super::immutable::immutable_uri;
+use super::objects::version_of_tables;
 use super::row::{one, value};
 use super::schema::{self, version_of};
 use super::store_file::{BESIDE, StoreFile};
@@ -23,9 +26,29 @@ const HEADER_BYTES: usize = 100;
 /// Checks owner and version once more, because the newest header may be in the log.
 pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<()> {
     if one(connection, "PRAGMA application_id", [], value::<u32>)? != APPLICATION_ID {
-        return Err(StoreError::Foreign(path.to_owned(), "the log beside it belongs to another database"));
+        let foreign = StoreError::Foreign(path.to_owned(), "the log beside it belongs to another database");
+        return Err(lost_mark(connection, path).unwrap_or(foreign));
     }
     check_user_version(version_of(connection)?, path)
+        .map_err(|error| lost_mark(connection, path).unwrap_or(error))
+}
+
+/// Says that the file has lost its mark, where it has none and holds our tables: `.dump` of the `sqlite3` shell leaves both numbers out.
+fn lost_mark(connection: &Connection, path: &Path) -> Option<StoreError> {
+    let application = one(connection, "PRAGMA application_id", [], value::<u32>).ok()?;
+    let has_lost =
+        application == 0 || application == APPLICATION_ID && version_of(connection).ok()? == Version(0);
+    let version = version_of_tables(connection).ok()?.filter(|_| has_lost)?;
+    Some(StoreError::LostMark { path: path.to_owned(), application: APPLICATION_ID, version })
+}
+
+/// The same without a log, and without a lock.
+fn lost_mark_in_file(path: &Path) -> Option<StoreError> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(immutable_uri(path), flags).ok()?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).ok()?;
+    lost_mark(&connection, path)
 }
 
 /// Refuses every other major version.
@@ -72,9 +95,10 @@ pub fn check_header(file: &StoreFile) -> Result<()> {
     // The offsets are from the SQLite file format, section 1.3.
     let (pages, version, application) = (number(28)?, number(60)?, number(68)?);
     if application != APPLICATION_ID {
-        return Err(StoreError::Foreign(path.to_owned(), "it belongs to another program"));
+        let foreign = StoreError::Foreign(path.to_owned(), "it belongs to another program");
+        return Err(lost_mark_in_file(path).unwrap_or(foreign));
     }
-    check_user_version(Version(version), path)?;
+    check_user_version(Version(version), path).map_err(|error| lost_mark_in_file(path).unwrap_or(error))?;
     // These are the write and the read version. SQLite would open a file of a later format read-only.
     if let Some(format) = header[18..20].iter().find(|format| !matches!(format, 1 | 2)) {
         return Err(StoreError::damaged(path, format!("its file format is {format}")));

@@ -12,7 +12,8 @@ use rusqlite::{Connection, Row};
 
 use super::error::{Result, StoreError};
 use super::row::{all, value};
-use super::schema::{self, tokens, version_of};
+use super::schema::{self, UpgradeStep, tokens, version_of};
+use super::version::Version;
 use crate::text::shell_word;
 
 /// The statements that SQLite stores begin with one of these, however they were typed. The last one is that of a table whose
@@ -72,6 +73,28 @@ static OURS: LazyLock<Ours> = LazyLock::new(|| {
 /// Whether the schema that this program knows has a table of this name.
 pub fn is_our_table(name: &str) -> bool {
     OURS.tables.contains(name)
+}
+
+/// The version of a file by what it holds: that of the last step of which anything is there. None if a table of the first version
+/// is missing.
+pub fn version_of_tables(connection: &Connection) -> Result<Option<Version>> {
+    let names = "SELECT lower(name) AS object FROM sqlite_schema WHERE type IN ('table', 'index')";
+    let names: BTreeSet<String> = all(connection, names, [], value::<String>)?.into_iter().collect();
+    let steps = schema::known().steps;
+    let is_of_step = |table: &str| steps.iter().any(|step| made_by(step).any(|made| made == table));
+    let has_first = OURS.tables.iter().all(|table| is_of_step(table) || names.contains(*table));
+    let last = steps.iter().rev().find(|step| made_by(step).any(|made| names.contains(made)));
+    Ok(has_first.then(|| last.map_or(Version::FIRST, |step| step.to)))
+}
+
+/// The names of the tables and indexes that a step makes.
+fn made_by(step: &UpgradeStep) -> impl Iterator<Item = &'static str> {
+    let name = |line: &'static str| {
+        let rest =
+            ["CREATE TABLE ", "CREATE INDEX "].iter().find_map(|words| line.trim().strip_prefix(words))?;
+        rest.split_whitespace().next()
+    };
+    step.sql.lines().filter_map(name)
 }
 
 /// Refuses a trigger that is not one of the schema, word for word: it would run with every statement that touches its table,
