@@ -368,6 +368,28 @@ fn a_file_that_is_a_mount_of_its_own_is_refused_and_a_mounted_folder_is_not() {
     assert_eq!(said.matches("mount the folder").count(), 10, "{said}");
 }
 
+#[test]
+fn doctor_notes_a_file_system_that_a_reboot_empties() {
+    let sandbox = Sandbox::empty();
+    let lines = "
+        disk=$(mktemp -d \"$DISK/runner.XXXXXX\")
+        mkdir tmpfs ramfs; mount -t tmpfs none tmpfs; mount -t ramfs none ramfs; chmod 700 tmpfs ramfs
+        for folder in tmpfs ramfs \"$disk\"; do
+            \"$0\" --db $folder/r.db enqueue -q -- true > $folder/id
+            \"$0\" --db $folder/r.db doctor > report || exit 3
+            echo $(stat -f -c %T $folder) $(grep -o '[a-z]*, which a reboot empties' report) >> said
+        done
+        rm -r \"$disk\"";
+    let lines = format!("DISK={}{lines}", env!("CARGO_TARGET_TMPDIR"));
+    let Some(ran) = with_mounts(&sandbox, &lines) else { return };
+    ran.ok();
+    let said = sandbox.read("said");
+    let said: Vec<&str> = said.lines().collect();
+    let told = ["tmpfs tmpfs, which a reboot empties", "ramfs ramfs, which a reboot empties"];
+    assert_eq!(said[..2], told);
+    assert!(told.contains(&said[2]) || !said[2].contains("empties"), "{said:?}");
+}
+
 /// Fails each call of the number with EPERM, EACCES or ENOSPC, as a file system does that knows no such files, or for other reasons.
 const REFUSED: &str = "0x20 0 0 0; 0x15 0 1 CALL; 0x06 0 0 0x50001; 0x06 0 0 0x7fff0000";
 const FORBIDDEN: &str = "0x20 0 0 0; 0x15 0 1 CALL; 0x06 0 0 0x5000d; 0x06 0 0 0x7fff0000";

@@ -62,7 +62,9 @@ fn the_last_line_says_which_of_the_two_failed() {
 fn a_mail_from_cron_begins_with_what_is_wrong() {
     let sandbox = sandbox();
     let ran = sandbox.run("doctor --strict -q").exits(1);
-    let words: Vec<&str> = ran.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let words = ran.stdout.lines().filter_map(|line| line.split_whitespace().next());
+    // The sandbox may lie in memory, which is a note.
+    let words: Vec<&str> = words.filter(|word| *word != "note").collect();
     assert_eq!(words, ["database", "dead", "runner", "verdict"], "{ran}");
 }
 

@@ -175,6 +175,9 @@ fn check_files(store: &Store, report: &mut Report) {
     for (path, mode) in [(path, 0o600), (&store.file().run_dir(), 0o700), (&wal, 0o600), (&index, 0o600)] {
         check_mode(path, mode, report);
     }
+    if let Some(kind) = store.file().in_memory() {
+        report.notes.push(format!("the database lies on {kind}, which a reboot empties"));
+    }
     if store.is_without_wal() {
         report.notes.push(
             "the database is not in WAL mode, so whoever reads it keeps writers out; the next command that writes to it puts it back, if \

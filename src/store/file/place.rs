@@ -44,6 +44,16 @@ pub fn refuse_network(database: &Path, on: &Path) -> Result<()> {
     Err(StoreError::Network(database.to_owned(), kind))
 }
 
+/// The kind of file system, if a reboot empties it.
+pub fn in_memory(on: &Path) -> Option<&'static str> {
+    // The numbers are from statfs(2).
+    match paths::file_system_number(on) {
+        Some(0x0102_1994) => Some("tmpfs"),
+        Some(0x8584_58f6) => Some("ramfs"),
+        _ => None,
+    }
+}
+
 /// Refuses the folder of a database that is to be made, if workers or SQLite could not do their work there.
 pub fn try_new(database: &Path, folder: &Path) -> Result<()> {
     match in_probe(folder, |probe| try_socket(probe).or_else(|| try_sqlite(probe))).flatten() {

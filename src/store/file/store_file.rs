@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::error::{Result, StoreError};
-use super::place::{look_ahead, refuse_network, try_new, try_old};
+use super::place::{in_memory, look_ahead, refuse_network, try_new, try_old};
 use crate::paths::{self, ResolveError};
 
 /// The longest path of a database: the 512 bytes that SQLite takes (`MAX_PATHNAME`), less the longest suffix.
@@ -118,6 +118,11 @@ impl StoreFile {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
             Err(error) => Err(StoreError::Io(format!("look at the database {}", self.path.display()), error)),
         }
+    }
+
+    /// The kind of file system on which the database lies, if a reboot empties it.
+    pub fn in_memory(&self) -> Option<&'static str> {
+        in_memory(&self.path)
     }
 
     /// Refuses the place of a database that is missing, as far as it can be told that none could be used there.
