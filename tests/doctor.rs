@@ -84,6 +84,10 @@ fn a_broken_rule_is_found() {
             "a job that succeeded has an attempt that did",
         ),
         (
+            "UPDATE jobs SET warning = 'EXIT_3' WHERE id = 2",
+            "a job was warned of what its last attempt says",
+        ),
+        (
             "UPDATE job_definitions SET definition = json_set(definition, '$.policy.max_attempts', 1) WHERE id = 1",
             "no budget is overdrawn",
         ),

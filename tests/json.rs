@@ -91,7 +91,8 @@ fn the_fields_of_check() {
     let sandbox = sandbox();
     assert_only_fields(
         &sandbox.run("check --json").ok().json(),
-        "name policy delays cwd inherit_env env_file env stdin_bytes unique_key success_exit_codes",
+        "name policy delays cwd inherit_env env_file env stdin_bytes unique_key success_exit_codes \
+         warning_exit_codes",
     );
     let ending = sandbox.run("check job --exit 3 --json").ok().json();
     assert_only_fields(&ending, "error_code decision dead_reason delay_min_ms delay_max_ms");

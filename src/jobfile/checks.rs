@@ -11,7 +11,7 @@ use super::diagnostics::{Mistakes, Span};
 use super::job_table::Job;
 use super::layer::PlacedLayer;
 use crate::model::{
-    CodePattern, Contradiction, ErrorCode, ExitKey, ExitRules, LISTABLE_RESERVED, Status, signal,
+    CodePattern, Contradiction, ErrorCode, ExitKey, ExitRules, JobLayer, LISTABLE_RESERVED, Status, signal,
 };
 use crate::text::nearest;
 
@@ -39,6 +39,10 @@ fn check_contradictions(layer: &PlacedLayer, mistakes: &mut Mistakes) {
                     if max_attempts > list_attempts { ", or set `repeat_last = true`" } else { "" };
                 let hint = format!("leave it out, or write `max_attempts = {list_attempts}`{or_repeat}");
                 ("max_attempts", hint, Some(("the delays", "backoff")))
+            }
+            Contradiction::SuccessAndWarning { .. } => {
+                let hint = "take it out of one: a warning is a success, too, of which people are told";
+                ("warning_exit_codes", hint.to_owned(), Some(("the successes", "success_exit_codes")))
             }
             Contradiction::NoCodes => {
                 let hint = "leave it out to retry every failure, or write `retryable = false`";
@@ -84,10 +88,30 @@ pub(super) fn check_successes(jobs: &[Job], defaults: &PlacedLayer, file: &Codes
     }
     let for_all = defaults.values.success_exit_codes.clone().unwrap_or(ExitRules::default().success);
     let everywhere = |status: u8| {
-        let mut own = jobs.iter().filter_map(|job| job.layer.values.success_exit_codes.as_ref());
-        for_all.contains(&status) && own.all(|list| list.contains(&status))
+        for_all.contains(&status) && jobs.iter().all(|job| job.success(defaults).contains(&status))
     };
     check_exits(file, everywhere, mistakes);
+}
+
+/// Records lists of warnings that have exit status 0 although it is a success.
+pub(super) fn check_warnings(jobs: &[Job], defaults: &PlacedLayer, mistakes: &mut Mistakes) {
+    let refuse = |layer: &PlacedLayer, mistakes: &mut Mistakes| {
+        if let Some(at) = layer.place("warning_exit_codes") {
+            mistakes
+                .add(at, "exit status 0 is a success, so it is no warning")
+                .hint("take it out here, or write `success_exit_codes` without it");
+        }
+    };
+    let own = |layer: &PlacedLayer| layer.place("warning_exit_codes").is_some();
+    let warns = |job: &Job| JobLayer::warn_of_zero(&[&job.layer.values, &defaults.values]);
+    for job in jobs.iter().filter(|job| own(&job.layer) && warns(job)) {
+        refuse(&job.layer, mistakes);
+    }
+    let mut heirs = jobs.iter().filter(|job| !own(&job.layer)).peekable();
+    let is_alone = heirs.peek().is_none();
+    if heirs.any(warns) || is_alone && JobLayer::warn_of_zero(&[&defaults.values]) {
+        refuse(defaults, mistakes);
+    }
 }
 
 fn check_exits(codes: &Codes, is_success: impl Fn(u8) -> bool, mistakes: &mut Mistakes) {
@@ -143,7 +167,8 @@ struct PossibleCodes {
 impl PossibleCodes {
     fn of(job: &Job, defaults: &PlacedLayer, file: &Codes) -> Self {
         let rules = job.exit_rules(defaults, file);
-        let exits = (0..=255).filter(|exit| !rules.is_success(*exit)).map(Status::Exited);
+        let fails = |exit: &i32| !rules.is_success(*exit) && !rules.is_warning(*exit);
+        let exits = (0..=255).filter(fails).map(Status::Exited);
         let signals = (1..=signal::MAX).map(Status::Signaled);
         let mut codes: BTreeSet<ErrorCode> =
             exits.chain(signals).map(|status| rules.code_of(status)).collect();
@@ -163,7 +188,9 @@ impl PossibleCodes {
     fn refuse(&self, pattern: &CodePattern, at: &Span, job: &Job, mistakes: &mut Mistakes) {
         let mistake = mistakes.add(at, format!("`{pattern}` cannot occur in the job `{}`", job.name));
         let text = pattern.to_string();
-        if let Some(name) = self.name_of(pattern) {
+        if let Some(status) = self.warning_status(pattern) {
+            mistake.hint(format!("exit status {status} is a success with a warning, which is never retried"));
+        } else if let Some(name) = self.name_of(pattern) {
             mistake.hint(format!("this job calls that ending {name}"));
         } else if text.starts_with("EXIT_") || text.starts_with("SIGNAL_") {
             mistake.hint("unmapped endings are EXIT_1 to EXIT_255 and SIGNAL_HUP to SIGNAL_SYS");
@@ -183,6 +210,16 @@ impl PossibleCodes {
         mistake.allowed(allowed.join(", "));
     }
 
+    /// The first exit status that is a warning of this name, or that this `EXIT_<n>` stands for.
+    fn warning_status(&self, pattern: &CodePattern) -> Option<u8> {
+        let CodePattern::Code(code) = pattern else { return None };
+        let is_meant = |status: &u8| {
+            code.as_exit() == Some(u32::from(*status))
+                || self.rules.warning_of(i32::from(*status)).as_ref() == Some(code)
+        };
+        self.rules.warning.iter().copied().find(is_meant)
+    }
+
     /// The error code that this job gives to the ending that a built-in code stands for.
     fn name_of(&self, pattern: &CodePattern) -> Option<ErrorCode> {
         let CodePattern::Code(code) = pattern else { return self.rules.default.clone() };
@@ -192,7 +229,7 @@ impl PossibleCodes {
     }
 }
 
-/// Records names in `after`, `after_any` and `on_dead` that no job has, and names that stand in both lists. `names` has all jobs, also those that could not be read.
+/// Records names in `after`, `after_any`, `on_dead` and `on_warning` that no job has, and names that stand in both lists. `names` has all jobs, also those that could not be read.
 pub(super) fn check_names(
     jobs: &[Job],
     defaults: &PlacedLayer,
@@ -213,15 +250,15 @@ pub(super) fn check_names(
                     .see("the other", other);
             }
         }
-        if job.layer.values.on_dead.as_ref() == Some(own)
-            && let Some(at) = job.layer.place("on_dead")
-        {
-            let what = format!("the job `{own}` cannot be its own alert");
-            mistakes.add(at, what).hint("name another job, or leave `on_dead` out");
+        for (key, name, at) in job.layer.alerts() {
+            if name == own {
+                let what = format!("the job `{own}` cannot be its own alert");
+                mistakes.add(at, what).hint(format!("name another job, or leave `{key}` out"));
+            }
         }
     }
     for layer in jobs.iter().map(|job| &job.layer).chain([defaults]) {
-        if let (Some(name), Some(at)) = (&layer.values.on_dead, layer.place("on_dead")) {
+        for (_, name, at) in layer.alerts() {
             check_is_declared(name, at, names, mistakes);
         }
     }

@@ -77,10 +77,10 @@ impl JobFile {
         self.index.get(name).map(|at| &self.jobs[*at])
     }
 
-    /// Every job but the alerts: an alert speaks of a job that died, and is enqueued when one does.
+    /// Every job but the alerts: an alert speaks of a job that died or was warned, and is enqueued when one does.
     pub fn all_but_alerts(&self) -> impl Iterator<Item = &Declared> {
-        let alerts = self.jobs.iter().filter_map(|job| job.definition.on_dead.as_deref());
-        let alerts: BTreeSet<&str> = alerts.map(|alert| alert.name.as_str()).collect();
+        let alerts = self.jobs.iter().flat_map(|job| job.definition.alerts());
+        let alerts: BTreeSet<&str> = alerts.map(|(_, alert)| alert.name.as_str()).collect();
         self.jobs.iter().filter(move |job| !alerts.contains(job.definition.name.as_str()))
     }
 
@@ -247,6 +247,7 @@ fn read_tables<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) 
     check_timezone(&defaults, mistakes);
     checks::check_retries(&jobs, &defaults, mistakes);
     checks::check_successes(&jobs, &defaults, &codes, mistakes);
+    checks::check_warnings(&jobs, &defaults, mistakes);
     checks::check_code_lists(&jobs, &defaults, &codes, mistakes);
     let names: HashSet<&str> = headers.iter().map(|header| header.key).collect();
     checks::check_names(&jobs, &defaults, &names, mistakes);
@@ -254,17 +255,21 @@ fn read_tables<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) 
     Tables { jobs: declare(jobs, &defaults, &codes, dir), queues, defaults: defaults.values }
 }
 
-/// The jobs as they are enqueued, each with the definition of its alert.
+/// The jobs as they are enqueued, each with the definitions of its alerts.
 fn declare(jobs: Vec<Job>, defaults: &PlacedLayer, codes: &Codes, dir: &Path) -> Vec<Declared> {
     // A job that [defaults] names as the alert of all jobs gets no alert itself.
-    let alert = |job: &Job| job.layer.values.on_dead.clone().or_else(|| defaults.values.on_dead.clone());
-    let alerts: Vec<_> = jobs.iter().map(alert).collect();
+    let alerts = |job: &Job| {
+        let (own, of_all) = (&job.layer.values, &defaults.values);
+        [(&own.on_dead, &of_all.on_dead), (&own.on_warning, &of_all.on_warning)]
+            .map(|(own, of_all)| own.as_ref().or(of_all.as_ref()).filter(|name| **name != job.name).cloned())
+    };
+    let alerts: Vec<_> = jobs.iter().map(alerts).collect();
     let mut declared: Vec<_> = jobs.into_iter().map(|job| job.declare(defaults, codes, dir)).collect();
     let definitions: BTreeMap<_, _> =
         declared.iter().map(|job| (job.definition.name.clone(), job.definition.clone())).collect();
-    for (job, alert) in declared.iter_mut().zip(alerts) {
-        let alert = alert.filter(|name| *name != job.definition.name);
-        job.definition.on_dead = alert.and_then(|name| definitions.get(&name).cloned()).map(Box::new);
+    for (job, alerts) in declared.iter_mut().zip(alerts) {
+        let defined = |name: Option<String>| definitions.get(&name?).cloned().map(Box::new);
+        [job.definition.on_dead, job.definition.on_warning] = alerts.map(defined);
     }
     declared
 }

@@ -148,24 +148,36 @@ impl Job {
         }
     }
 
-    /// The exit statuses that are a success.
+    /// The exit statuses that are a success without a warning.
     pub(super) fn success(&self, defaults: &PlacedLayer) -> Vec<u8> {
-        let given =
-            self.layer.values.success_exit_codes.as_ref().or(defaults.values.success_exit_codes.as_ref());
-        given.cloned().unwrap_or(ExitRules::default().success)
+        self.statuses(defaults).0
+    }
+
+    /// The exit statuses that are a success, without a warning and with one.
+    fn statuses(&self, defaults: &PlacedLayer) -> (Vec<u8>, Vec<u8>) {
+        let lists = |of: &JobLayer| JobLayer {
+            success_exit_codes: of.success_exit_codes.clone(),
+            warning_exit_codes: of.warning_exit_codes.clone(),
+            ..JobLayer::default()
+        };
+        let given = lists(&self.layer.values).over(&lists(&defaults.values));
+        let success = given.success_exit_codes.unwrap_or(ExitRules::default().success);
+        (success, given.warning_exit_codes.unwrap_or_default())
     }
 
     /// The rules that give the job's exits their error codes. `file` has the codes for all jobs.
     pub(super) fn exit_rules(&self, defaults: &PlacedLayer, file: &Codes) -> ExitRules {
+        let (success, warning) = self.statuses(defaults);
         ExitRules {
-            success: self.success(defaults),
+            success,
+            warning,
             job: self.codes.exit_codes(),
             file: file.exit_codes(),
             default: self.codes.default.clone().or(file.default.clone()),
         }
     }
 
-    /// The resolved job, still without its alert. `dir` holds the file.
+    /// The resolved job, still without its alerts. `dir` holds the file.
     pub(super) fn declare(self, defaults: &PlacedLayer, file: &Codes, dir: &Path) -> Declared {
         let exit = self.exit_rules(defaults, file);
         let layer = self.layer.values;

@@ -32,6 +32,13 @@ impl PlacedLayer {
         self.places.get(key)
     }
 
+    /// The alerts that this layer names: the key, the name and its place.
+    pub(super) fn alerts(&self) -> impl Iterator<Item = (&'static str, &String, &Span)> {
+        let JobLayer { on_dead, on_warning, .. } = &self.values;
+        let alerts = [("on_dead", on_dead), ("on_warning", on_warning)];
+        alerts.into_iter().filter_map(|(key, name)| Some((key, name.as_ref()?, self.place(key)?)))
+    }
+
     /// Reads a key. `dir` holds the file. Whether a layer has such a key.
     pub(super) fn read_key(&mut self, entry: &Entry<'_>, dir: &Path, mistakes: &mut Mistakes) -> bool {
         self.places.insert(entry.key.to_owned(), entry.value.at());
@@ -122,6 +129,16 @@ impl ReadForm for Form<'_> {
     }
 
     fn exit_statuses(&mut self) -> Option<Vec<u8>> {
+        let statuses = exit_statuses(self.value, self.mistakes);
+        if self.value.data().as_array().is_some_and(|list| list.is_empty()) {
+            self.value
+                .refused(self.mistakes, "with an empty list no attempt could succeed")
+                .hint("write [0], or leave it out");
+        }
+        Some(statuses)
+    }
+
+    fn warning_statuses(&mut self) -> Option<Vec<u8>> {
         Some(exit_statuses(self.value, self.mistakes))
     }
 
@@ -224,11 +241,6 @@ fn variables(value: Value<'_>, mistakes: &mut Mistakes) -> BTreeMap<Bytes, Bytes
 /// The list is empty if it cannot be read. Then `checks` finds no contradiction with it.
 fn exit_statuses(value: Value<'_>, mistakes: &mut Mistakes) -> Vec<u8> {
     let list = value.list("an array of exit statuses, such as [0]", mistakes);
-    if list.as_ref().is_some_and(Vec::is_empty) {
-        value
-            .refused(mistakes, "with an empty list no attempt could succeed")
-            .hint("write [0], or leave it out");
-    }
     let read = |status: Value<'_>, mistakes: &mut Mistakes| status.integer(0..=255_u8, mistakes);
     let statuses = distinct(&list.unwrap_or_default(), mistakes, read);
     statuses.into_iter().map(|(status, _)| status).collect()

@@ -351,6 +351,8 @@ pub struct Attempt {
     pub outcome: Outcome,
     /// None exactly for a success.
     pub error_code: Option<ErrorCode>,
+    /// Of a success: the name of its warning.
+    pub warning: Option<ErrorCode>,
     /// The exit status or signal of the process, also if runner ended it.
     pub status: Option<Status>,
     /// From runner or from the job.

@@ -32,6 +32,8 @@ words! {
         NoWorker = "no_worker",
         /// Work has been due for long, although a worker takes it.
         Overdue = "overdue",
+        /// Successes with a warning that nobody resolved, and after which none came without one.
+        Warned = "warned",
         /// Dead letters of which a later run succeeded.
         Recovered = "recovered",
         /// A pause holds up what is due.

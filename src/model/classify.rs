@@ -12,6 +12,9 @@ use super::{
 pub struct ExitRules {
     /// The exit statuses that are a success.
     pub success: Vec<u8>,
+    /// Those that are a success with a warning. No status is in both lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warning: Vec<u8>,
     /// The job's own `exit_codes`.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub job: ExitCodes,
@@ -29,7 +32,13 @@ fn is_empty(codes: &ExitCodes) -> bool {
 
 impl Default for ExitRules {
     fn default() -> Self {
-        Self { success: vec![0], job: ExitCodes::default(), file: ExitCodes::default(), default: None }
+        Self {
+            success: vec![0],
+            warning: Vec::new(),
+            job: ExitCodes::default(),
+            file: ExitCodes::default(),
+            default: None,
+        }
     }
 }
 
@@ -38,6 +47,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// None exactly for a success.
     pub code: Option<ErrorCode>,
+    /// Of a success: the name of its warning.
+    pub warning: Option<ErrorCode>,
 }
 
 impl ExitRules {
@@ -45,26 +56,42 @@ impl ExitRules {
         self.success.iter().any(|status| i32::from(*status) == exit)
     }
 
+    pub fn is_warning(&self, exit: i32) -> bool {
+        self.warning.iter().any(|status| i32::from(*status) == exit)
+    }
+
     /// The code of a failed attempt that reported none.
     pub fn code_of(&self, status: Status) -> ErrorCode {
-        let mapped = |codes: &ExitCodes| {
-            match status {
-                Status::Exited(exit) => codes.for_exit(exit),
-                Status::Signaled(number) => codes.for_signal(number),
-            }
-            .cloned()
-        };
-        mapped(&self.job).or_else(|| mapped(&self.file)).or_else(|| self.default.clone()).unwrap_or_else(
-            || match status {
-                Status::Exited(exit) => ErrorCode::exit(exit),
-                Status::Signaled(number) => ErrorCode::signal(number),
-            },
-        )
+        self.mapped(status).or(self.default.as_ref()).cloned().unwrap_or_else(|| match status {
+            Status::Exited(exit) => ErrorCode::exit(exit),
+            Status::Signaled(number) => ErrorCode::signal(number),
+        })
+    }
+
+    /// The name of the warning that this exit status is; none if it is none.
+    pub fn warning_of(&self, exit: i32) -> Option<ErrorCode> {
+        let name = || self.mapped(Status::Exited(exit)).cloned().unwrap_or_else(|| ErrorCode::exit(exit));
+        self.is_warning(exit).then(name)
+    }
+
+    /// The code that `exit_codes` gives, the job's before the file's.
+    fn mapped(&self, status: Status) -> Option<&ErrorCode> {
+        let [job, file] = [&self.job, &self.file].map(|codes| match status {
+            Status::Exited(exit) => codes.for_exit(exit),
+            Status::Signaled(number) => codes.for_signal(number),
+        });
+        job.or(file)
     }
 }
 
-/// Judges the end of an attempt. A code that the job reported only names a failure: a success with a code stays a success.
+/// Judges the end of an attempt. A code that the job reported only names a failure: a success with a code stays a success, and
+/// a warning keeps its name.
 pub fn classify(rules: &ExitRules, end: &AttemptEnd) -> Verdict {
+    if let (None, Some(Status::Exited(status))) = (end.cause, end.status)
+        && (rules.is_success(status) || rules.is_warning(status))
+    {
+        return Verdict { outcome: Outcome::Succeeded, code: None, warning: rules.warning_of(status) };
+    }
     let runners = |outcome, code| (outcome, Some(ErrorCode::built_in(code)));
     let (outcome, code) = match (end.cause, end.status) {
         (Some(EndCause::Cancelled), _) => runners(Outcome::Cancelled, CANCELLED),
@@ -73,13 +100,12 @@ pub fn classify(rules: &ExitRules, end: &AttemptEnd) -> Verdict {
         (Some(EndCause::SpawnFailed(_)), _) => runners(Outcome::SpawnFailed, SPAWN_FAILED),
         // Without cause and status: another process reaped the job, so nobody knows its end.
         (Some(EndCause::WorkerCrashed), _) | (None, None) => runners(Outcome::WorkerCrashed, WORKER_CRASHED),
-        (None, Some(Status::Exited(status))) if rules.is_success(status) => (Outcome::Succeeded, None),
         (None, Some(status)) => {
             let reported = end.report.error_code.clone();
             (Outcome::Failed, Some(reported.unwrap_or_else(|| rules.code_of(status))))
         }
     };
-    Verdict { outcome, code }
+    Verdict { outcome, code, warning: None }
 }
 
 #[cfg(test)]
@@ -99,8 +125,14 @@ mod tests {
     fn rules() -> ExitRules {
         ExitRules {
             success: vec![0, 3],
+            warning: vec![24, 26, 75, 137, 200],
             job: codes(&[("22", "JOB_EXACT"), ("20-29", "JOB_RANGE"), ("SIGKILL", "JOB_SIGNAL")]),
-            file: codes(&[("22", "FILE_EXACT"), ("75", "FILE"), ("SIGTERM", "FILE_SIGNAL")]),
+            file: codes(&[
+                ("22", "FILE_EXACT"),
+                ("75", "FILE_WARNING"),
+                ("78", "FILE"),
+                ("SIGTERM", "FILE_SIGNAL"),
+            ]),
             default: None,
         }
     }
@@ -116,9 +148,9 @@ mod tests {
         let mut rules = rules();
         assert_eq!(code(&rules, Status::Exited(22)), "JOB_EXACT");
         assert_eq!(code(&rules, Status::Exited(23)), "JOB_RANGE");
-        assert_eq!(code(&rules, Status::Exited(75)), "FILE");
+        assert_eq!(code(&rules, Status::Exited(78)), "FILE");
         assert_eq!(code(&rules, Status::Exited(1)), "EXIT_1");
-        assert_eq!(code(&rules, Status::Exited(137)), "EXIT_137");
+        assert_eq!(code(&rules, Status::Exited(138)), "EXIT_138");
         assert_eq!(code(&rules, Status::Signaled(9)), "JOB_SIGNAL");
         assert_eq!(code(&rules, Status::Signaled(15)), "FILE_SIGNAL");
         assert_eq!(code(&rules, Status::Signaled(11)), "SIGNAL_SEGV");
@@ -126,7 +158,7 @@ mod tests {
         rules.default = Some(ErrorCode::parse("FALLBACK").unwrap());
         assert_eq!(code(&rules, Status::Exited(1)), "FALLBACK");
         assert_eq!(code(&rules, Status::Signaled(11)), "FALLBACK");
-        assert_eq!(code(&rules, Status::Exited(75)), "FILE");
+        assert_eq!(code(&rules, Status::Exited(78)), "FILE");
     }
 
     /// An end after which the job reported this code.
@@ -140,10 +172,27 @@ mod tests {
     fn success_is_a_matter_of_the_exit_status_alone() {
         for status in [0, 3] {
             let verdict = classify(&rules(), &reporting("RATE_LIMITED", status));
-            assert_eq!(verdict, Verdict { outcome: Outcome::Succeeded, code: None });
+            assert_eq!(verdict, Verdict { outcome: Outcome::Succeeded, code: None, warning: None });
         }
         let verdict = classify(&rules(), &reporting("RATE_LIMITED", 22));
         assert_eq!(verdict.code.unwrap().as_str(), "RATE_LIMITED");
+    }
+
+    #[test]
+    fn a_warning_is_a_success_with_the_name_that_exit_codes_give_it() {
+        let mut rules = rules();
+        rules.default = Some(ErrorCode::parse("FALLBACK").unwrap());
+        for (status, name) in
+            [(24, "JOB_RANGE"), (26, "JOB_RANGE"), (75, "FILE_WARNING"), (137, "EXIT_137"), (200, "EXIT_200")]
+        {
+            let verdict = classify(&rules, &reporting("RATE_LIMITED", status));
+            let warning = Some(ErrorCode::parse(name).unwrap());
+            assert_eq!(verdict, Verdict { outcome: Outcome::Succeeded, code: None, warning });
+        }
+        let killed = classify(&rules, &AttemptEnd::by_itself(Status::Signaled(9), Timestamp(0)));
+        assert_eq!((killed.outcome, killed.warning), (Outcome::Failed, None));
+        let timed_out = AttemptEnd { cause: Some(EndCause::TimedOut), ..reporting("OTHER", 24) };
+        assert_eq!(classify(&rules, &timed_out).warning, None);
     }
 
     #[test]

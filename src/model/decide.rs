@@ -117,7 +117,10 @@ fn final_reason(
 pub fn decision_text(attempt: &Attempt, max_attempts: u32) -> String {
     let code = attempt.error_code.as_ref().map_or("success", ErrorCode::as_str);
     match attempt.next_state {
-        JobState::Succeeded => "succeeded".to_owned(),
+        JobState::Succeeded => match &attempt.warning {
+            None => "succeeded".to_owned(),
+            Some(warning) => format!("succeeded with a warning: {}", warning.as_warning()),
+        },
         JobState::Cancelled if attempt.outcome == Outcome::Cancelled => "cancelled by a person".to_owned(),
         JobState::Cancelled => format!("{code} after a cancel: cancelled"),
         JobState::Dead => {

@@ -183,6 +183,7 @@ fn attempt(outcome: Outcome, code: Option<&str>, next_state: JobState) -> Attemp
         delay: None,
         usage: None,
         output_held_open: false,
+        warning: None,
         spawn_failure: None,
     }
 }

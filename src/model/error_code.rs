@@ -108,6 +108,11 @@ impl ErrorCode {
         (digits == format!("{status}")).then_some(status)
     }
 
+    /// The name of a warning as people are shown it: `VANISHED`, and `exit 24` where nothing names the status.
+    pub fn as_warning(&self) -> String {
+        self.as_exit().map_or_else(|| self.0.clone(), |status| format!("exit {status}"))
+    }
+
     /// The number of a `SIGNAL_<NAME>`.
     pub fn as_signal(&self) -> Option<i32> {
         let short = self.0.strip_prefix("SIGNAL_")?;

@@ -87,9 +87,12 @@ impl Event {
 
     fn may_create_work(&self) -> bool {
         match self {
-            // The job is retried, its alert was enqueued, or a dependent has no unmet dependency left.
+            // The job is retried, its alert was enqueued (also of a warning), or a dependent has no unmet dependency left.
             Self::AttemptEnded(ended) => {
-                ended.unblocks || matches!(ended.attempt.next_state, JobState::Pending | JobState::Dead)
+                let attempt = &ended.attempt;
+                ended.unblocks
+                    || attempt.warning.is_some()
+                    || matches!(attempt.next_state, JobState::Pending | JobState::Dead)
             }
             // The job may have an alert, or a dependent that any end lets go on.
             Self::JobExpired(_) | Self::JobCancelled(_) | Self::ScheduleFired { .. } => true,
@@ -110,7 +113,7 @@ pub struct RecordedAttempt {
     pub label: JobLabel,
     pub queue: String,
     pub max_attempts: u32,
-    /// The last line that the attempt wrote, if the job is dead now.
+    /// The last line that the attempt wrote, if the job is dead now, or has succeeded with a warning.
     pub last_output: Option<String>,
     /// Because of this success or cancel, a dependent has no unmet dependency left. A death wakes others in any case.
     pub unblocks: bool,
@@ -128,6 +131,7 @@ impl RecordedAttempt {
             number: 4,
             outcome: Outcome::Failed,
             error_code: ErrorCode::parse("EXIT_3").ok(),
+            warning: None,
             status: None,
             message: Some("no space".to_owned()),
             worker_id: Some("w".to_owned()),
@@ -169,8 +173,13 @@ impl Serialize for RecordedAttempt {
         map.serialize_entry("duration_ms", &attempt.duration)?;
         map.serialize_entry("error_code", &attempt.error_code)?;
         map.serialize_entry("message", &attempt.message)?;
-        if let Some(reason) = attempt.dead_reason {
+        if attempt.next_state == JobState::Succeeded {
+            map.serialize_entry("warning", &attempt.warning)?;
+        }
+        if attempt.dead_reason.is_some() || attempt.warning.is_some() {
             map.serialize_entry("last_output", &self.last_output)?;
+        }
+        if let Some(reason) = attempt.dead_reason {
             map.serialize_entry("dead_reason", &reason)?;
         }
         if let Some(delay) = attempt.delay {
@@ -286,11 +295,14 @@ fn as_rfc3339<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S
 
 #[cfg(test)]
 mod tests {
+    use super::super::ErrorCode;
     use super::*;
 
     #[test]
     fn only_a_turn_that_others_may_wait_for_wakes_them() {
         let ended = |next_state| Event::AttemptEnded(RecordedAttempt::example(next_state).into());
+        let mut warned = RecordedAttempt::example(JobState::Succeeded);
+        warned.attempt.warning = ErrorCode::parse("EXIT_24").ok();
         let unblocking = RecordedAttempt { unblocks: true, ..RecordedAttempt::example(JobState::Succeeded) };
         let name = || "a".to_owned();
         let pending =
@@ -301,6 +313,7 @@ mod tests {
         let table = [
             ("a success", ended(JobState::Succeeded), [false, true]),
             ("a cancel", ended(JobState::Cancelled), [false, true]),
+            ("a warning, whose alert may be pending now", Event::AttemptEnded(warned.into()), [true, true]),
             ("an end that came too late", Event::late(1, 1), [false, true]),
             ("a retry", ended(JobState::Pending), [true, true]),
             ("a death, whose alert may be pending now", ended(JobState::Dead), [true, true]),

@@ -100,6 +100,9 @@ pub struct JobDefinition {
     /// The alert: a job of this definition is enqueued when the job dies. It has no alert of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_dead: Option<Box<JobDefinition>>,
+    /// The same for a success with a warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_warning: Option<Box<JobDefinition>>,
 }
 
 /// A job with its dependencies, ready to be enqueued together, as a schedule stores it.
@@ -181,18 +184,24 @@ impl JobDefinition {
     /// Priorities lie from minus this to this.
     pub const MAX_PRIORITY: i32 = 1_000;
 
-    /// Whether this is the alert of a job that died: only runner sets such a variable.
+    /// Its alerts, each with the key that names it.
+    pub fn alerts(&self) -> impl Iterator<Item = (&'static str, &Self)> {
+        let alerts = [("on_dead", &self.on_dead), ("on_warning", &self.on_warning)];
+        alerts.into_iter().filter_map(|(key, alert)| Some((key, alert.as_deref()?)))
+    }
+
+    /// Whether this is the alert of a job that died, or was warned: only runner sets such a variable.
     pub fn is_alert(&self) -> bool {
         self.env.contains_key(&Bytes::from("RUNNER_DEAD_JOB_ID"))
     }
 
-    /// The job of whose death the alert tells; none if it is no alert.
+    /// The job of whose death or warning the alert tells; none if it is no alert.
     pub fn dead_job(&self) -> Option<i64> {
         let id = self.env.get(&Bytes::from("RUNNER_DEAD_JOB_ID"))?;
         str::from_utf8(&id.0).ok()?.parse().ok()
     }
 
-    /// Takes over the variables that tell the alert which this one replaces about the job that died.
+    /// Takes over the variables that tell the alert which this one replaces about the job that it is about.
     pub fn keep_alert_variables(&mut self, replaced: &Self) {
         let told = replaced.env.iter().filter(|(name, _)| name.0.starts_with(b"RUNNER_DEAD_"));
         self.env.extend(told.map(|(name, value)| (name.clone(), value.clone())));
@@ -220,6 +229,7 @@ impl JobDefinition {
             output_limit: Self::DEFAULT_OUTPUT_LIMIT,
             unique_key: None,
             on_dead: None,
+            on_warning: None,
         }
     }
 

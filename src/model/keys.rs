@@ -64,6 +64,11 @@ macro_rules! keys {
             /// two inner ones come first, because their list of delays may fix the number of attempts.
             #[must_use]
             pub fn over(mut self, outer: &Self) -> Self {
+                // Of two lists of statuses the nearer one has a status.
+                let success = without(outer.success_exit_codes.as_ref(), self.warning_exit_codes.as_ref());
+                let warning = without(outer.warning_exit_codes.as_ref(), self.success_exit_codes.as_ref());
+                self.success_exit_codes = self.success_exit_codes.or(success);
+                self.warning_exit_codes = self.warning_exit_codes.or(warning);
                 // A list fixes the number of attempts, whatever an outer layer says.
                 self.max_attempts = self.max_attempts.or(self.fixed_attempts());
                 if let (Some(inner), Some(outer)) = (&mut self.env, &outer.env) {
@@ -86,8 +91,10 @@ macro_rules! keys {
             /// The minor version that brought the newest key that this definition uses.
             pub fn needs_minor_version(&self) -> u32 {
                 let plain = JobDefinition::new("", super::Command::Argv(Vec::new()), Bytes::default());
-                // An older program could not read the alert either.
-                let mut needs = self.on_dead.as_deref().map_or(0, Self::needs_minor_version);
+                // An older program could not read the alerts either.
+                let of_alerts = self.alerts().map(|(_, alert)| alert.needs_minor_version());
+                let has_warnings = !self.exit.warning.is_empty() || self.on_warning.is_some();
+                let mut needs = of_alerts.max().unwrap_or(0).max(if has_warnings { 2 } else { 0 });
                 $($($(if self.$field != plain.$field { needs = needs.max($minor); })?)?)+
                 needs
             }
@@ -120,18 +127,25 @@ keys! {
         unique_key: String, Job, unique_key => unique_key;
         env: BTreeMap<Bytes, Bytes>, Shared, variables;
         success_exit_codes: Vec<u8>, Shared, exit_statuses;
+        warning_exit_codes: Vec<u8>, Shared, warning_statuses;
         retryable: bool, Shared, boolean;
         max_attempts: u32, Shared, attempts;
         backoff: Backoff, Shared, backoff;
         auto_retry_for: Vec<CodePattern>, Shared, codes;
         never_retry_for: Vec<CodePattern>, Shared, codes;
         on_dead: String, Shared, text;
+        on_warning: String, Shared, text;
         schedule: String, Job, text;
         timezone: String, Shared, text;
         missed: Missed, Shared, missed;
         fresh_within: Millis, Job, duration_above_zero;
         random_delay: Millis, Job, duration_above_zero;
     }
+}
+
+fn without(list: Option<&Vec<u8>>, nearer: Option<&Vec<u8>>) -> Option<Vec<u8>> {
+    let is_left = |status: &u8| nearer.is_none_or(|nearer| !nearer.contains(status));
+    list.map(|list| list.iter().copied().filter(is_left).collect())
 }
 
 fn valid_name(name: &str) -> Result<String, String> {
@@ -156,6 +170,8 @@ pub trait ReadForm {
     fn duration_above_zero(&mut self) -> Option<Millis>;
     fn output_limit(&mut self) -> Option<u64>;
     fn exit_statuses(&mut self) -> Option<Vec<u8>>;
+    /// The same, where an empty list takes back an outer one.
+    fn warning_statuses(&mut self) -> Option<Vec<u8>>;
     fn attempts(&mut self) -> Option<u32>;
     fn backoff(&mut self) -> Option<Backoff>;
     fn codes(&mut self) -> Option<Vec<CodePattern>>;

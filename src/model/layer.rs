@@ -15,6 +15,8 @@ pub enum Contradiction {
     ListLength { max_attempts: u32, list_attempts: u32 },
     #[error("`auto_retry_for` is empty, so nothing would be retried")]
     NoCodes,
+    #[error("exit status {status} is in `success_exit_codes` and in `warning_exit_codes`")]
+    SuccessAndWarning { status: u8 },
 }
 
 impl JobLayer {
@@ -37,7 +39,25 @@ impl JobLayer {
         if self.auto_retry_for.as_ref().is_some_and(Vec::is_empty) {
             found.push(Contradiction::NoCodes);
         }
+        if let (Some(success), Some(warning)) = (&self.success_exit_codes, &self.warning_exit_codes) {
+            let in_both = warning.iter().filter(|status| success.contains(status));
+            found.extend(in_both.map(|status| Contradiction::SuccessAndWarning { status: *status }));
+        }
         found
+    }
+
+    /// Whether exit status 0 would be a warning although the `success_exit_codes` that counts does not leave it out. The innermost
+    /// layer comes first. A layer that has 0 in both lists is a contradiction of its own.
+    pub fn warn_of_zero(layers: &[&Self]) -> bool {
+        let at = layers.iter().position(|layer| layer.warning_exit_codes.is_some());
+        let Some(at) = at else { return false };
+        let warns = layers[at].warning_exit_codes.as_ref().is_some_and(|list| list.contains(&0));
+        // A nearer list of successes either has 0 or leaves it out.
+        let is_nearer = layers[..at].iter().any(|layer| layer.success_exit_codes.is_some());
+        let success = layers[at..].iter().enumerate().find_map(|(after, layer)| {
+            layer.success_exit_codes.as_ref().map(|list| (after, list.contains(&0)))
+        });
+        warns && !is_nearer && success.is_none_or(|(after, has_zero)| has_zero && after > 0)
     }
 
     /// The number of attempts that this layer's list of delays is long enough for; none if the list repeats its last delay.
@@ -95,6 +115,7 @@ impl JobLayer {
         definition.policy = self.policy();
         definition.env.extend(self.env.unwrap_or_default());
         definition.exit.success = self.success_exit_codes.unwrap_or(definition.exit.success);
+        definition.exit.warning = self.warning_exit_codes.unwrap_or(definition.exit.warning);
         definition
     }
 }
@@ -152,6 +173,57 @@ mod tests {
         assert_eq!(with(layer(None, Some(constant()))), 1);
         let codes = Some(vec![CodePattern::Any]);
         assert_eq!(with(JobLayer { auto_retry_for: codes, ..JobLayer::default() }), 3);
+    }
+
+    fn statuses(success: Option<&[u8]>, warning: Option<&[u8]>) -> JobLayer {
+        JobLayer {
+            success_exit_codes: success.map(<[u8]>::to_vec),
+            warning_exit_codes: warning.map(<[u8]>::to_vec),
+            ..JobLayer::default()
+        }
+    }
+
+    /// A list of successes and one of warnings.
+    type Lists<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
+    #[test]
+    fn of_two_lists_of_statuses_the_nearer_one_has_a_status() {
+        let table: &[([Lists<'_>; 3], Lists<'_>)] = &[
+            ([(None, None), (None, None), (None, None)], (None, None)),
+            ([(None, Some(&[24])), (Some(&[0, 24]), None), (None, Some(&[3]))], (Some(&[0]), Some(&[24]))),
+            ([(None, None), (Some(&[0, 24]), None), (None, Some(&[24, 3]))], (Some(&[0, 24]), Some(&[3]))),
+            ([(Some(&[0, 3]), None), (None, Some(&[3, 4])), (None, None)], (Some(&[0, 3]), Some(&[4]))),
+            ([(None, Some(&[24])), (None, None), (Some(&[0, 24]), None)], (Some(&[0]), Some(&[24]))),
+            ([(None, Some(&[])), (None, Some(&[24])), (Some(&[0]), None)], (Some(&[0]), Some(&[]))),
+            ([(None, None), (None, Some(&[])), (None, Some(&[24]))], (None, Some(&[]))),
+        ];
+        for (layers, expected) in table {
+            let [inner, middle, outer] = layers.map(|(success, warning)| statuses(success, warning));
+            let merged = inner.over(&middle).over(&outer);
+            let found = (merged.success_exit_codes.as_deref(), merged.warning_exit_codes.as_deref());
+            assert_eq!(found, *expected, "{layers:?}");
+        }
+    }
+
+    #[test]
+    fn zero_is_a_warning_only_where_it_was_taken_out_of_the_successes() {
+        let table: &[([Lists<'_>; 2], bool)] = &[
+            ([(None, Some(&[24])), (None, None)], false),
+            ([(None, Some(&[0])), (None, None)], true),
+            ([(None, Some(&[0])), (Some(&[0, 3]), None)], true),
+            ([(None, Some(&[0])), (Some(&[3]), None)], false),
+            ([(Some(&[3]), Some(&[0])), (Some(&[0]), None)], false),
+            ([(Some(&[3]), None), (None, Some(&[0]))], false),
+            ([(Some(&[0]), None), (None, Some(&[0]))], false),
+            ([(None, None), (None, Some(&[0]))], true),
+            ([(None, Some(&[])), (None, Some(&[0]))], false),
+        ];
+        for (layers, expected) in table {
+            let [inner, outer] = layers.map(|(success, warning)| statuses(success, warning));
+            assert_eq!(JobLayer::warn_of_zero(&[&inner, &outer]), *expected, "{layers:?}");
+        }
+        let both = statuses(Some(&[0, 3]), Some(&[24, 3]));
+        assert_eq!(both.contradictions(), [Contradiction::SuccessAndWarning { status: 3 }]);
     }
 
     #[test]

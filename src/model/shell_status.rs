@@ -102,9 +102,12 @@ impl JobDefinition {
 }
 
 impl ExitRules {
-    /// Whether the status is a success, or an entry or a range covers it.
+    /// Whether the status is a success or a warning, or an entry or a range covers it.
     fn says_something_of(&self, status: i32) -> bool {
-        self.is_success(status) || self.job.for_exit(status).is_some() || self.file.for_exit(status).is_some()
+        self.is_success(status)
+            || self.is_warning(status)
+            || self.job.for_exit(status).is_some()
+            || self.file.for_exit(status).is_some()
     }
 }
 
@@ -168,8 +171,12 @@ mod tests {
                 .collect()
         };
         let mut definition = JobDefinition::new("a", command, Bytes::from("/"));
-        definition.exit =
-            ExitRules { success: success.to_vec(), job: codes(job), file: codes(file), default: None };
+        definition.exit = ExitRules {
+            success: success.to_vec(),
+            job: codes(job),
+            file: codes(file),
+            ..ExitRules::default()
+        };
         definition.policy.auto_retry_for = Some(list(auto)).filter(|list| !list.is_empty());
         definition.policy.never_retry_for = list(never);
         definition

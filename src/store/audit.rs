@@ -20,7 +20,7 @@ struct Rule {
     violations: &'static str,
 }
 
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
         violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
@@ -49,6 +49,25 @@ const RULES: [Rule; 16] = [
                      FROM jobs WHERE state = 'dead' AND dead_reason <> 'expired' AND NOT EXISTS
                          (SELECT 1 FROM attempts WHERE job_id = jobs.id AND number = attempts AND next_state = 'dead'
                           AND dead_reason = jobs.dead_reason AND error_code = jobs.error_code)",
+    },
+    Rule {
+        name: "a job was warned of what its last attempt says",
+        violations: "SELECT 'job ' || id || ' has the warning ' || coalesce(warning, 'none') || ', and its last attempt tells another story'
+                     FROM jobs AS j WHERE state = 'succeeded' AND warning IS NOT
+                         (SELECT warning FROM attempts WHERE job_id = j.id AND number = j.attempts)
+                     UNION ALL
+                     SELECT 'job ' || id || ' is ' || state || ', and has the warning ' || warning FROM jobs
+                     WHERE warning IS NOT NULL AND state <> 'succeeded'
+                     UNION ALL
+                     SELECT 'attempt ' || number || ' of job ' || job_id || ' has the warning ' || warning || ' and did not succeed'
+                     FROM attempts WHERE warning IS NOT NULL AND outcome <> 'succeeded'
+                     UNION ALL
+                     SELECT 'a warning of job ' || id || ' was resolved, and there is none' FROM jobs
+                     WHERE coalesce(warning_resolved_at, warning_resolution) IS NOT NULL AND warning IS NULL
+                     UNION ALL
+                     SELECT name || ' has had ' || count(*) || ' warning' || iif(count(*) = 1, '', 's') || ', and fewer were counted' FROM jobs AS j
+                     WHERE warning IS NOT NULL GROUP BY name
+                     HAVING count(*) > coalesce((SELECT warnings FROM warning_totals AS t WHERE t.name = j.name), 0)",
     },
     Rule {
         name: "no budget is overdrawn",

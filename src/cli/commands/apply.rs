@@ -140,7 +140,8 @@ pub fn note_obstacles<'d>(definitions: impl Iterator<Item = &'d JobDefinition>, 
         return;
     }
     let mut told = BTreeSet::new();
-    for definition in definitions.flat_map(|it| [Some(it), it.on_dead.as_deref()]).flatten() {
+    let with_alerts = |it: &'d JobDefinition| [it].into_iter().chain(it.alerts().map(|(_, alert)| alert));
+    for definition in definitions.flat_map(with_alerts) {
         let JobDefinition { name, command, .. } = definition;
         if !told.insert(name) {
             continue;

@@ -281,9 +281,13 @@ fn show_job(out: &mut Output, job: &Declared, file: &JobFile, schedules: &Schedu
     if let Some(key) = &definition.unique_key {
         out.fact("unique", key);
     }
-    let ExitRules { success, job: codes, file: codes_of_all, default } = definition.written_exit_rules();
+    let ExitRules { success, warning, job: codes, file: codes_of_all, default } =
+        definition.written_exit_rules();
     if success != ExitRules::default().success {
         out.fact("success", &format!("exit status {}", list(&success)));
+    }
+    if !warning.is_empty() {
+        out.fact("warning", &format!("exit status {}, a success that people are told of", list(&warning)));
     }
     let codes = codes.0.iter().chain(&codes_of_all.0).map(|entry| format!("{} {}", entry.key, entry.code));
     let codes: Vec<_> = codes.chain(default.iter().map(|code| format!("else {code}"))).collect();
@@ -300,8 +304,8 @@ fn show_job(out: &mut Output, job: &Declared, file: &JobFile, schedules: &Schedu
     if !job.after_any.is_empty() {
         out.fact("after any", &dependencies_text(file, &job.after_any));
     }
-    if let Some(alert) = &definition.on_dead {
-        out.fact("on_dead", &alert.name);
+    for (key, alert) in definition.alerts() {
+        out.fact(key, &alert.name);
     }
     if let Some(declared) = schedules.declared.iter().find(|declared| declared.name() == definition.name) {
         show_schedule(out, declared, schedules);
@@ -400,6 +404,7 @@ fn job_json(definition: &JobDefinition) -> Value {
         "stdin_bytes": definition.stdin.as_ref().map(String::len),
         "unique_key": definition.unique_key,
         "success_exit_codes": definition.exit.success,
+        "warning_exit_codes": definition.exit.warning,
     })
 }
 

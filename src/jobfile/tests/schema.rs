@@ -206,7 +206,7 @@ fn the_bad_job_files_of_the_corpus_are_refused() {
 }
 
 /// Further values that may stand after `KEY = `, with bars between them; the parser decides.
-const VALUES: [(&str, &str); 27] = [
+const VALUES: [(&str, &str); 29] = [
     (
         "timeout",
         "'30s' | '1h 30m' | '1h30m' | ' 1.5 h ' | '0s' | 30 | '30' | '5 parsecs' | '.5s' | '' | \
@@ -246,6 +246,10 @@ const VALUES: [(&str, &str); 27] = [
         "default_error_code",
         "'FAILED' | 'EXIT_CODE' | 'SIGNAL_LOST' | 'EXIT_1' | 'SIGNAL_KILL' | 'TIMEOUT' | \
          'failed' | 'A-B' | '*' | 1",
+    ),
+    (
+        "warning_exit_codes",
+        "[24] | [1, 255] | [] | [256] | [-1] | [3, 3] | 3 | ['3'] | [0]\nsuccess_exit_codes = [3]",
     ),
     ("success_exit_codes", "[0] | [0, 255] | [] | [256] | [-1] | [0, 0] | 0 | ['0']"),
     (
@@ -296,6 +300,7 @@ const VALUES: [(&str, &str); 27] = [
     ("after", "[] | ['x y'] | 'b' | [1] | ['', '']"),
     ("after_any", "[] | ['x y'] | 'b' | [1] | ['', '']"),
     ("on_dead", "'' | 'a b' | 1 | ['b']"),
+    ("on_warning", "'' | 'a b' | 1 | ['b']"),
     (
         "reports",
         "['A', 'B'] | ['TIMEOUT'] | ['A', 'A'] | 'A' | ['EXIT_300'] | ['EXIT_1'] | ['SIGNAL_KILL'] | ['a'] | []",

@@ -153,7 +153,7 @@ fn checks(statement: &Statement<'_>) -> Vec<ColumnCheck> {
             "name" | "queue" => checks.push((index, check_name)),
             "unique_key" | "idempotency_key" => checks.push((index, check_stored_key)),
             "label" => checks.push((index, check_stored_label)),
-            "error_code" | "last_error_code" => {
+            "error_code" | "last_error_code" | "warning" => {
                 checks.push((index, |text| ErrorCode::parse(text).map(|_| ())));
             }
             "worker_name" => checks.push((index, check_worker_id)),

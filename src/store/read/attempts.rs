@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::filter::{Conditions, Filter};
 use crate::model::{
-    Attempt, DeadReason, JobDefinition, JobState, MemoryPeak, Outcome, ResourceUsage, Status,
+    Attempt, DeadReason, ErrorCode, JobDefinition, JobState, MemoryPeak, Outcome, ResourceUsage, Status,
 };
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
@@ -49,6 +49,8 @@ pub struct TimelineAttempt {
     pub duration: Option<Millis>,
     pub usage: Option<ResourceUsage>,
     pub error_code: Option<String>,
+    /// The name of the warning with which it succeeded.
+    pub warning: Option<ErrorCode>,
     /// When the retry fell due that this failure led to.
     pub retry_at: Option<Timestamp>,
 }
@@ -83,6 +85,8 @@ pub struct NameStats {
     pub succeeded: u64,
     pub dead: u64,
     pub cancelled: u64,
+    /// Those of the succeeded that had a warning.
+    pub warnings: u64,
     /// Ended attempts, of these jobs and of unfinished ones.
     pub attempts: u64,
     /// Attempts that succeeded.
@@ -133,7 +137,8 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn add_job(&mut self, state: JobState, ended_at: Timestamp, code: Option<String>) {
+    fn add_job(&mut self, state: JobState, ended_at: Timestamp, code: Option<String>, is_warned: bool) {
+        self.stats.warnings += u64::from(is_warned);
         match state {
             JobState::Succeeded => {
                 self.stats.succeeded += 1;
@@ -169,6 +174,7 @@ impl Gathered {
         self.stats.succeeded += stats.succeeded;
         self.stats.dead += stats.dead;
         self.stats.cancelled += stats.cancelled;
+        self.stats.warnings += stats.warnings;
         self.stats.attempts += stats.attempts;
         self.stats.successes += stats.successes;
         self.stats.last_success = self.stats.last_success.max(stats.last_success);
@@ -296,7 +302,7 @@ impl Store {
                 let (state, ended_at, code) =
                     (row.get("state")?, row.get("ended_at")?, row.get("error_code")?);
                 let key = (row.get("name")?, has_origin(row)?, row.get("job_file")?);
-                names.entry(key).or_default().add_job(state, ended_at, code);
+                names.entry(key).or_default().add_job(state, ended_at, code, row.get("is_warned")?);
                 Ok(())
             })?;
             each(tx, ENDED, params![since, name, queue, until, label], |row| {
@@ -370,12 +376,12 @@ fn conditions(filter: &Filter) -> Conditions {
 fn ended_jobs() -> String {
     format!(
         "SELECT name, task_hash, job_file, state, changed_at AS ended_at,
-            error_code
+            error_code, warning IS NOT NULL AS is_warned
      FROM jobs INDEXED BY jobs_finished
      WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1 AND changed_at < ?4
        AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)
      UNION ALL
-     SELECT name, task_hash, job_file, 'dead', max(expires_at, changed_at), 'EXPIRED'
+     SELECT name, task_hash, job_file, 'dead', max(expires_at, changed_at), 'EXPIRED', 0
      FROM jobs INDEXED BY jobs_expiring
      WHERE {} AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
        AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)",
@@ -390,7 +396,7 @@ const ENDED: &str = "SELECT a.job_id, a.number, j.name, j.task_hash, j.job_file,
         CASE WHEN a.number = j.attempts AND j.finished_at = a.finished_at THEN j.run_at
              ELSE (SELECT p.finished_at + p.delay_ms FROM attempts AS p
                    WHERE p.job_id = a.job_id AND p.number = a.number - 1) END AS due_at,
-        a.started_at, a.finished_at, a.duration_ms, a.cpu_ms, a.max_rss_bytes, a.max_rss_bound_bytes, a.error_code,
+        a.started_at, a.finished_at, a.duration_ms, a.cpu_ms, a.max_rss_bytes, a.max_rss_bound_bytes, a.error_code, a.warning,
         a.finished_at + a.delay_ms AS retry_at
     FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
     WHERE a.finished_at >= ?1 AND a.finished_at < ?4 AND (?2 IS NULL OR j.name = ?2) AND (?3 IS NULL OR j.queue = ?3)
@@ -398,14 +404,14 @@ const ENDED: &str = "SELECT a.job_id, a.number, j.name, j.task_hash, j.job_file,
     ORDER BY a.finished_at";
 
 const EXPIRED: &str = "SELECT id AS job_id, attempts AS number, name, job_file, 'expired' AS stage, NULL AS outcome, run_at AS due_at,
-        NULL AS started_at, changed_at AS finished_at, NULL AS duration_ms, error_code, NULL AS retry_at
+        NULL AS started_at, changed_at AS finished_at, NULL AS duration_ms, error_code, NULL AS warning, NULL AS retry_at
     FROM jobs INDEXED BY jobs_finished
     WHERE state = 'dead' AND changed_at >= ?1 AND changed_at < ?4 AND dead_reason = 'expired' AND error_code = 'EXPIRED'
       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5)";
 
 const RUNNING: &str = "SELECT id AS job_id, attempts + 1 AS number, name, job_file, 'running' AS stage, NULL AS outcome,
         run_at AS due_at, changed_at AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code,
-        NULL AS retry_at
+        NULL AS warning, NULL AS retry_at
     FROM jobs INDEXED BY jobs_running
     WHERE state = 'running' AND ?1 IS NOT NULL AND changed_at < ?4
       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5)";
@@ -413,7 +419,7 @@ const RUNNING: &str = "SELECT id AS job_id, attempts + 1 AS number, name, job_fi
 fn due() -> String {
     format!(
         "SELECT id AS job_id, attempts + 1 AS number, name, job_file, 'due' AS stage, NULL AS outcome, run_at AS due_at,
-        NULL AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code, NULL AS retry_at
+        NULL AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code, NULL AS warning, NULL AS retry_at
     FROM jobs INDEXED BY jobs_claimable
     WHERE {} AND unmet_dependencies = 0 AND run_at <= ?1
       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5) LIMIT ?4",
@@ -444,6 +450,7 @@ fn read_timeline(row: &Row<'_>) -> Result<TimelineAttempt> {
             duration: duration,
             usage: usage,
             error_code,
+            warning,
             retry_at,
         }
     ))
@@ -455,12 +462,12 @@ const TABLES: &str = "attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id
 const COLUMNS: &str = "a.job_id, a.number, a.outcome, a.error_code, a.exit_code, a.signal, a.message,
     w.name AS worker_name, a.started_at, a.finished_at, a.duration_ms, a.attempt_in_budget, a.next_state,
     a.dead_reason, a.nominal_delay_ms, a.delay_ms, a.output_held_open, a.spawn_failure, a.cpu_ms, a.max_rss_bytes,
-    a.max_rss_bound_bytes";
+    a.max_rss_bound_bytes, a.warning";
 
 /// Damaged rows of ended attempts, looked for as [`super::jobs::damaged`] does it.
 pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
     let unchecked = "SELECT 'attempt ' || number || ' of job ' || job_id AS which, job_id, error_code, message, dead_reason,
-                            number, attempt_in_budget, exit_code, signal FROM attempts";
+                            number, attempt_in_budget, exit_code, signal, warning FROM attempts";
     let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 AND a.number = ?2");
     row::damaged(tx, unchecked, [], limit, |row| {
         row.get::<_, Option<DeadReason>>("dead_reason")?;
@@ -482,6 +489,7 @@ fn read_attempt(row: &Row<'_>) -> Result<Attempt> {
             number,
             outcome,
             error_code,
+            warning,
             status: exit.or(signal),
             message,
             worker_id: row.get("worker_name")?,

@@ -10,22 +10,38 @@ use crate::store::write::conditions::{has_expired, is_pending};
 use crate::store::write::same_work::later_success;
 use crate::text::Timestamp;
 
-/// A state or a phase to look for.
+/// The word for a success with a warning.
+const WARNED: &str = "warned";
+
+/// A state or a phase to look for, or a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateFilter {
     State(JobState),
     Phase(Phase),
+    /// Succeeded with a warning, resolved or not.
+    Warned,
 }
 
 impl StateFilter {
     /// Reads the word for a state or a phase.
     pub fn parse(word: &str) -> Option<Self> {
-        JobState::parse(word).map(Self::State).or_else(|| Phase::parse(word).map(Self::Phase))
+        let state = JobState::parse(word).map(Self::State);
+        let warned = (word == WARNED).then_some(Self::Warned);
+        state.or_else(|| Phase::parse(word).map(Self::Phase)).or(warned)
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::State(state) => state.as_str(),
+            Self::Phase(phase) => phase.as_str(),
+            Self::Warned => WARNED,
+        }
     }
 
     /// The words that [`StateFilter::parse`] takes.
     pub fn words() -> impl Iterator<Item = &'static str> {
-        JobState::ALL.iter().map(|s| s.as_str()).chain(Phase::ALL.iter().map(|p| p.as_str()))
+        let states = JobState::ALL.iter().map(|state| state.as_str());
+        states.chain(Phase::ALL.iter().map(|phase| phase.as_str())).chain([WARNED])
     }
 
     /// The condition on `jobs AS j`; `?1` is now. A pending job whose expiry has passed counts as dead, even if nobody has
@@ -38,6 +54,7 @@ impl StateFilter {
                 format!("(j.state = 'dead' OR {})", has_expired("j", "?1"))
             }
             Self::State(state) => format!("j.state = '{state}'"),
+            Self::Warned => "j.warning IS NOT NULL".to_owned(),
             Self::Phase(Phase::Blocked) => format!("{pending} AND j.unmet_dependencies > 0"),
             Self::Phase(Phase::Ready) => format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at <= ?1"),
             Self::Phase(Phase::Scheduled) => {
@@ -75,6 +92,8 @@ pub struct Filter {
     pub resolved: Option<bool>,
     /// Only dead jobs of which a later run of the same task succeeded.
     pub recovered: bool,
+    /// Only successes with a warning that nobody resolved.
+    pub with_open_warning: bool,
 }
 
 /// A column whose values in use are completed and suggested.
@@ -114,6 +133,9 @@ impl Store {
         self.read(|tx| all(tx, sql, [], value))
     }
 }
+
+/// The successes with a warning that nobody dealt with, as the condition of the index `jobs_warned`.
+pub const OPEN_WARNING: &str = "j.warning IS NOT NULL AND j.warning_resolved_at IS NULL";
 
 impl Filter {
     /// Whether an index leads to the jobs: the one of their label.
@@ -166,6 +188,9 @@ impl Filter {
         }
         if let Some(resolved) = self.resolved {
             wanted.and_sql(if resolved { "j.resolved_at IS NOT NULL" } else { "j.resolved_at IS NULL" });
+        }
+        if self.with_open_warning {
+            wanted.and_sql(OPEN_WARNING);
         }
         if self.recovered {
             wanted.and_sql(&format!("{} IS NOT NULL", later_success("j.changed_at")));

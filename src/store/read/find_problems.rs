@@ -12,7 +12,7 @@ use super::interrupted;
 use super::leftover::{self, Leftovers};
 use super::overview::QueueRow;
 use super::problem::{AttentionEntry, FileChange, HolderState, LongestRunning, OverdueReason, Problem};
-use super::stuck_groups;
+use super::{stuck_groups, warned};
 use crate::model::{Attention, JobState, Pause};
 use crate::store::file::error::{NoRoom, Result};
 use crate::store::file::immutable::{is_on_read_only_file_system, lack_of_room};
@@ -79,6 +79,7 @@ impl Store {
         let mut list: Vec<AttentionEntry> = disk_full(self.file()).into_iter().collect();
         self.read(|tx| {
             list.extend(entries::attention(tx, filter, now)?);
+            list.extend(warned::attention(tx, filter)?);
             list.extend(stuck_groups::attention(tx, filter)?);
             list.extend(interrupted::attention(tx, filter, now)?);
             let query = AttentionQuery { tx, seen, filter, now };

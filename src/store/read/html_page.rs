@@ -136,11 +136,7 @@ impl Store {
             }
             let sql = format!("SELECT j.id {from} ORDER BY {order} LIMIT {limit}");
             let ids = self.autocommit(|tx| all(tx, &sql, params_from_iter(&wanted.values), value))?;
-            let status = match state {
-                StateFilter::State(state) => state.as_str(),
-                StateFilter::Phase(phase) => phase.as_str(),
-            };
-            found.push(UnfinishedJobs { status, count, ids });
+            found.push(UnfinishedJobs { status: state.as_str(), count, ids });
         }
         Ok(found)
     }

@@ -58,8 +58,10 @@ pub struct JobRow {
     /// None unless the job is dead.
     pub error_code: Option<ErrorCode>,
     pub dead_reason: Option<DeadReason>,
+    /// The name of the warning with which it succeeded.
+    pub warning: Option<ErrorCode>,
     pub result: Option<String>,
-    /// When a dead job was resolved, or a job was replaced.
+    /// When a dead job or a warning was resolved, or a job was replaced.
     pub resolved_at: Option<Timestamp>,
     /// The note that was made then, or else the words `replaced by job N`.
     pub resolution: Option<String>,
@@ -179,7 +181,9 @@ const UNFINISHED: [(&str, &str); 3] = [
 /// Finds jobs, the newest first. This walks over all jobs until there are enough, unless an index leads to the wanted ones in
 /// the order of their ids.
 fn by_id(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) -> Result<Vec<i64>> {
-    let index = if filter.has_label() {
+    let index = if filter.with_open_warning {
+        "INDEXED BY jobs_warned"
+    } else if filter.has_label() {
         "INDEXED BY jobs_by_label"
     } else if filter.name.is_some() {
         "INDEXED BY jobs_by_name"
@@ -211,7 +215,8 @@ const COLUMNS: &str =
     j.cancel_requested_at, j.error_code, j.dead_reason, j.result,
     (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_error_code,
     (SELECT a.message FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_message,
-    j.resolved_at, j.replaced_by, coalesce(j.resolution, 'replaced by job ' || j.replaced_by) AS resolution,
+    coalesce(j.resolved_at, j.warning_resolved_at) AS resolved_at, j.replaced_by, j.warning,
+    coalesce(j.resolution, j.warning_resolution, 'replaced by job ' || j.replaced_by) AS resolution,
     j.scheduled_for, j.scheduled_offset, j.unmet_dependencies,
     EXISTS (SELECT 1 FROM pause_of_all) AS all_paused, (SELECT paused_until FROM pause_of_all) AS all_paused_until,
     q.paused, q.paused_until, q.max_running, q.rate, q.last_start_at,
@@ -227,8 +232,8 @@ const TABLES: &str = "jobs AS j JOIN job_definitions AS d ON d.id = j.definition
 /// Damaged rows of jobs, their definitions aside. Only what the schema does not check is looked at, and a row with something
 /// odd there is read: a million rows are not read column by column.
 pub fn damaged(tx: &Tx, limit: usize) -> Result<Vec<String>> {
-    let unchecked = "SELECT 'job ' || id AS which, id, name, queue, label, unique_key, idempotency_key, error_code, result,
-                            resolution, attempts, attempts_used, unmet_dependencies, scheduled_offset FROM jobs";
+    let unchecked = "SELECT 'job ' || id AS which, id, name, queue, label, unique_key, idempotency_key, error_code, warning, result,
+                            resolution, warning_resolution, attempts, attempts_used, unmet_dependencies, scheduled_offset FROM jobs";
     let sql = format!("SELECT j.name, {COLUMNS} FROM {TABLES} WHERE j.id = ?1");
     row::damaged(tx, unchecked, [], limit, |row| {
         if row::is_plain(row)? {
@@ -276,6 +281,7 @@ impl JobRow {
                 cancel_requested_at,
                 error_code,
                 dead_reason,
+                warning,
                 result,
                 last_error_code,
                 last_message,
@@ -380,6 +386,14 @@ impl JobRow {
         let jobs = self.waits_for.iter().filter_map(|unmet| unmet.job.as_ref());
         let queues: BTreeSet<_> = jobs.filter_map(|job| job.paused_queue.as_ref()).collect();
         queues.into_iter().filter(|_| self.phase == Some(Phase::Blocked)).collect()
+    }
+
+    /// The same as people are shown it: a warning stands beside the state.
+    pub fn shown_status(&self) -> String {
+        match &self.warning {
+            Some(warning) => format!("{}, {}", self.status(), warning.as_warning()),
+            None => self.status().to_owned(),
+        }
     }
 
     /// The phase of a pending job, else the state.

@@ -22,6 +22,8 @@ pub struct NameTotals {
     pub run_time: Millis,
     /// User and system time of the attempts' processes.
     pub cpu: Millis,
+    /// Jobs that succeeded with a warning.
+    pub warnings: u64,
     /// The most memory that a process of a kept attempt held, in bytes. None if only bounds are known.
     pub max_rss: Option<u64>,
     /// When an attempt of a kept job last succeeded.
@@ -63,6 +65,7 @@ impl Store {
             let mut names = BTreeMap::new();
             add_attempts(tx, &mut names)?;
             add_removed(tx, &mut names)?;
+            add_warnings(tx, &mut names)?;
             add_expired(tx, now, &mut names)?;
             Ok(names)
         })
@@ -163,6 +166,13 @@ fn add_removed(tx: &Connection, names: &mut BTreeMap<String, NameTotals>) -> Res
     })
 }
 
+fn add_warnings(tx: &Connection, names: &mut BTreeMap<String, NameTotals>) -> Result<()> {
+    each(tx, "SELECT name, warnings FROM warning_totals", [], |row| {
+        names.entry(row.get("name")?).or_default().warnings = row.get("warnings")?;
+        Ok(())
+    })
+}
+
 /// The columns of `removed_attempts` that [`read_removed`] takes.
 const REMOVED: &str = "name, outcome, attempts, duration_ms, cpu_ms";
 
@@ -175,7 +185,10 @@ fn read_removed(row: &Row<'_>) -> Result<(String, Outcome, u64, Millis, Millis)>
 pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
     let sql =
         format!("SELECT 'the sum over removed jobs ' || name AS which, {REMOVED} FROM removed_attempts");
-    row::damaged(tx, &sql, [], limit, read_removed)
+    let mut found = row::damaged(tx, &sql, [], limit, read_removed)?;
+    let sql = "SELECT 'the number of warnings of ' || name AS which, name, warnings FROM warning_totals";
+    found.extend(row::damaged(tx, sql, [], limit, |row| Ok(row.get::<_, u64>("warnings")?))?);
+    Ok(found)
 }
 
 fn add_expired(tx: &Connection, now: Timestamp, names: &mut BTreeMap<String, NameTotals>) -> Result<()> {

@@ -12,3 +12,4 @@ pub mod metrics;
 pub mod overview;
 pub mod problem;
 pub mod stuck_groups;
+pub mod warned;

@@ -37,7 +37,7 @@ pub struct JobCounts {
     pub succeeded: u64,
     /// Dead jobs that nobody has resolved.
     pub dead: u64,
-    /// Dead jobs that were resolved.
+    /// Dead jobs that were resolved, and successes of which the warning was. The latter are among the succeeded, too.
     pub resolved: u64,
     pub cancelled: u64,
 }
@@ -75,8 +75,8 @@ pub struct RecentName {
     pub name: String,
     /// The path of the job file; none for ad hoc jobs, and where the file is unknown.
     pub file: Option<String>,
-    /// The outcomes of the last attempts, oldest first.
-    pub outcomes: Vec<Outcome>,
+    /// The outcomes of the last attempts, oldest first, each with whether it was a success with a warning.
+    pub outcomes: Vec<(Outcome, bool)>,
     /// When an attempt last succeeded; none if none did among the newest jobs of the name.
     pub last_success: Option<Timestamp>,
 }
@@ -84,8 +84,8 @@ pub struct RecentName {
 /// The attempts of each name and job file, by its path.
 type Names = ByNameAndFile<String, Attempts>;
 
-/// The outcomes of a name's attempts, ordered by their end; job and number tell apart those that ended together.
-type Attempts = BTreeMap<(Timestamp, i64, u32), Outcome>;
+/// The outcomes of a name's attempts, each with whether it had a warning, ordered by their end; job and number tell apart those that ended together.
+type Attempts = BTreeMap<(Timestamp, i64, u32), (Outcome, bool)>;
 
 impl QueueRow {
     pub const fn is_paused(&self) -> bool {
@@ -167,8 +167,9 @@ impl Store {
             let all = names.len();
             let mut names: Vec<_> = names.into_iter().collect();
             // The sort is stable: the names remain in order.
-            names
-                .sort_by_key(|(_, attempts)| !attempts.values().next_back().is_some_and(Outcome::is_failure));
+            names.sort_by_key(|(_, attempts)| {
+                !attempts.values().next_back().is_some_and(|(last, _)| last.is_failure())
+            });
             names.truncate(limit);
             let recent = names.into_iter().map(|(key, mut attempts)| {
                 add_older(tx, &key, is_alone(&key.0), &mut attempts)?;
@@ -262,21 +263,28 @@ fn finished(tx: &Connection, overview: &mut Overview) -> Result<()> {
             *overview.dead_by_error_code.entry(row.get("error_code")?).or_default() += dead;
         }
         Ok(())
-    })
+    })?;
+    overview.counts.resolved += one(tx, RESOLVED_WARNINGS, [], value::<u64>)?;
+    Ok(())
 }
+
+/// No index has them. So only the jobs of names that have ever been warned are looked at.
+const RESOLVED_WARNINGS: &str =
+    "SELECT count(*) FROM warning_totals CROSS JOIN jobs AS j INDEXED BY jobs_by_name ON j.name = warning_totals.name
+     WHERE j.warning_resolved_at IS NOT NULL";
 
 /// The newest attempts since this time.
 fn newest(tx: &Connection, since: Timestamp) -> Result<Names> {
     let mut names = Names::new();
     let sql =
         "SELECT j.name, j.task_hash, j.job_file, (SELECT path FROM job_files WHERE id = j.job_file) AS file,
-                a.finished_at, a.job_id, a.number, a.outcome
+                a.finished_at, a.job_id, a.number, a.outcome, a.warning IS NOT NULL AS is_warned
          FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
          WHERE a.finished_at >= ?1 ORDER BY a.finished_at DESC LIMIT ?2";
     each(tx, sql, params![since, MAX_ATTEMPTS], |row| {
         let place = (row.get("finished_at")?, row.get("job_id")?, row.get("number")?);
         let key = (row.get("name")?, has_origin(row)?, row.get("file")?);
-        names.entry(key).or_default().insert(place, row.get("outcome")?);
+        names.entry(key).or_default().insert(place, (row.get("outcome")?, row.get("is_warned")?));
         Ok(())
     })?;
     Ok(names)
@@ -296,8 +304,8 @@ fn add_older(
          FROM jobs AS j INDEXED BY jobs_by_name WHERE j.name = ?1 AND j.id <= ?2 ORDER BY j.id DESC LIMIT ?3";
     let read = |row: &Row<'_>| Ok((row.get("id")?, has_origin(row)?, row.get("file")?));
     let jobs: Vec<(i64, bool, Option<String>)> = all(tx, sql, params![name, newest_job, MAX_JOBS], read)?;
-    let sql =
-        "SELECT finished_at, number, outcome FROM attempts WHERE job_id = ?1 ORDER BY number DESC LIMIT ?2";
+    let sql = "SELECT finished_at, number, outcome, warning IS NOT NULL AS is_warned FROM attempts
+               WHERE job_id = ?1 ORDER BY number DESC LIMIT ?2";
     let is_own =
         |of: &(i64, bool, Option<String>)| (of.1, &of.2) == (*is_declared, file) || !of.1 && is_alone;
     for (id, ..) in jobs.into_iter().filter(is_own) {
@@ -305,7 +313,8 @@ fn add_older(
             break;
         }
         each(tx, sql, params![id, OUTCOMES], |row| {
-            attempts.insert((row.get("finished_at")?, id, row.get("number")?), row.get("outcome")?);
+            let ended = (row.get("outcome")?, row.get("is_warned")?);
+            attempts.insert((row.get("finished_at")?, id, row.get("number")?), ended);
             Ok(())
         })?;
     }
@@ -314,5 +323,5 @@ fn add_older(
 
 fn last_success(attempts: &Attempts) -> Option<Timestamp> {
     let mut newest_first = attempts.iter().rev();
-    newest_first.find(|(_, outcome)| **outcome == Outcome::Succeeded).map(|((at, ..), _)| *at)
+    newest_first.find(|(_, (outcome, _))| *outcome == Outcome::Succeeded).map(|((at, ..), _)| *at)
 }

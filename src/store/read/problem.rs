@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::model::{AttentionKind, Rate};
+use crate::model::{AttentionKind, ErrorCode, Rate};
 use crate::store::file::error::NoRoom;
 use crate::store::write::workers::NoWorker;
 use crate::text::{Millis, Timestamp};
@@ -44,6 +44,8 @@ pub enum Problem {
         last: Timestamp,
         is_all: bool,
     },
+    /// Successes with a warning that nobody has looked at.
+    Warned(Warned),
     Stuck(Stuck),
     /// The number of dead, cancelled or removed jobs that others wait for, and that no other entry is about.
     OtherStuck(Count),
@@ -194,6 +196,30 @@ pub struct Dead {
     pub has_recovered: bool,
 }
 
+/// Successes of a name with a warning that nobody resolved, and after which none of the same work came without one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warned {
+    pub name: String,
+    pub warning: ErrorCode,
+    /// The exit status of the newest.
+    pub status: Option<i32>,
+    pub count: Count,
+    pub last: Timestamp,
+    /// The last of them, and its last words, which may be empty.
+    pub newest: i64,
+    pub words: String,
+    /// The last attempt of the newest wrote something.
+    pub has_output: bool,
+    /// Of the newest; not all need be named.
+    pub labels: Vec<String>,
+    /// The label that was asked for; an empty one stands for none.
+    pub wanted_label: Option<String>,
+    /// The job file that declares them; none if it is not known.
+    pub file: Option<String>,
+    /// No other entry is about warnings of this name.
+    pub is_only_of_name: bool,
+}
+
 /// Which dead letters do the same, so that one run does for several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SameWork {
@@ -309,6 +335,7 @@ impl Problem {
             Self::DiskFull { .. } => AttentionKind::DiskFull,
             Self::Dead(_) | Self::OtherDead { .. } => AttentionKind::Dead,
             Self::Recovered(_) | Self::OtherRecovered { .. } => AttentionKind::Recovered,
+            Self::Warned(_) => AttentionKind::Warned,
             Self::Stuck(_) | Self::OtherStuck(_) => AttentionKind::Stuck,
             Self::Leftover { .. } => AttentionKind::Leftover,
             Self::Interrupted { .. } => AttentionKind::Interrupted,

@@ -17,3 +17,4 @@ mod scheduled_run;
 mod schema;
 mod stats;
 mod stuck;
+mod warnings;

@@ -21,7 +21,7 @@ use crate::text::{Millis, Timestamp};
 pub enum Act<'a> {
     /// Cancels pending jobs, and asks running ones to end.
     Cancel,
-    /// Marks dead jobs as resolved. A job that was resolved before keeps that time, and its note unless a new one is given.
+    /// Marks dead jobs, and those that succeeded with a warning, as resolved. A job that was resolved before keeps that time, and its note unless a new one is given.
     Resolve { note: Option<&'a str> },
     /// Puts dead and cancelled jobs back with a fresh budget. Id, definition and history stay.
     Retry { force: bool },
@@ -118,7 +118,7 @@ impl Store {
 }
 
 pub fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
-    use JobState::{Cancelled, Dead, Pending, Running};
+    use JobState::{Cancelled, Dead, Pending, Running, Succeeded};
     let Some(state) = expire::expire_and_get_state(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
     match (act, state) {
         (Act::Cancel, Pending) => {
@@ -136,6 +136,15 @@ pub fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
                        WHERE id = ?1 AND state = 'dead'";
             run(tx, sql, params![id, tx.now, note])?;
             Ok(Ok(Done::Changed))
+        }
+        (Act::Resolve { note }, Succeeded) => {
+            let sql = "UPDATE jobs SET warning_resolved_at = coalesce(warning_resolved_at, ?2),
+                                       warning_resolution = coalesce(?3, warning_resolution)
+                       WHERE id = ?1 AND warning IS NOT NULL";
+            match run(tx, sql, params![id, tx.now, note])? {
+                0 => Ok(Err(Refusal::State(state))),
+                _ => Ok(Ok(Done::Changed)),
+            }
         }
         (Act::Change(change), Pending) => self::change(tx, id, change),
         (Act::ReplacePending { jobs }, Pending) => replace_pending(tx, id, jobs.get(&id)),

@@ -1,4 +1,4 @@
-//! Recording that pending jobs have expired, and the alerts (`on_dead`) of jobs that died.
+//! Recording that pending jobs have expired, and the alerts of jobs that died (`on_dead`) or were warned (`on_warning`).
 //!
 //! The two are one file because each leads to the other: an expiry is a death, and before an alert is enqueued, the expiry
 //! of a job that holds its unique key is recorded.
@@ -111,35 +111,58 @@ fn expire_one(tx: &Tx, id: i64) -> Result<(PendingJob, Option<Alert>)> {
 /// Linux takes for arguments and variables together even where the limit of the stack is low.
 const MAX_TOLD_BYTES: usize = 16 << 10;
 
-/// The alert (`on_dead`) of a job that has just died.
+/// The reason that the alert of a warning is told, where that of a death is told why the job is dead.
+const WARNING: &str = "warning";
+
+/// The alert of a job that has just died (`on_dead`), or succeeded with a warning (`on_warning`).
 pub struct Alert {
     definition: JobDefinition,
     job_file: Option<i64>,
     run_worker_id: Option<i64>,
 }
 
-/// Definition, error code, reason, attempts, message and job file of a job that died.
-type Death = (JobDefinition, String, String, u32, Option<String>, Option<i64>);
+/// What an alert is told of its job.
+struct Told {
+    definition: JobDefinition,
+    /// Of a job that died.
+    death: Option<(String, String)>,
+    warning: Option<String>,
+    attempts: u32,
+    message: Option<String>,
+    job_file: Option<i64>,
+}
 
 impl Alert {
-    /// The alert of this job, told of its death. None if the job has no alert.
-    pub fn of(tx: &Tx, dead: i64) -> Result<Option<Self>> {
-        let sql = "SELECT d.definition, j.needs_version, j.error_code, j.dead_reason, j.attempts, a.message, j.job_file
+    /// The alert of this job, told of its death or of its warning. None if the job has no alert for that.
+    pub fn of(tx: &Tx, id: i64) -> Result<Option<Self>> {
+        let sql = "SELECT d.definition, j.needs_version, j.error_code, j.dead_reason, j.warning, j.attempts, a.message, j.job_file
                    FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
                    LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts WHERE j.id = ?1";
-        let (definition, code, reason, attempts, message, job_file): Death = one(tx, sql, [dead], |row| {
-            Ok((
-                definition::read(row, "definition")?,
-                row.get("error_code")?,
-                row.get("dead_reason")?,
-                row.get("attempts")?,
-                row.get("message")?,
-                row.get("job_file")?,
+        let told = one(tx, sql, [id], |row| {
+            let (code, reason): (Option<String>, Option<String>) =
+                (row.get("error_code")?, row.get("dead_reason")?);
+            let definition = definition::read(row, "definition")?;
+            Ok(from_row!(
+                row,
+                Told {
+                    definition: definition,
+                    death: code.zip(reason),
+                    warning,
+                    attempts,
+                    message,
+                    job_file,
+                }
             ))
         })?;
-        let Some(alert) = definition.on_dead else { return Ok(None) };
+        let Told { definition, death, warning, attempts, message, job_file } = told;
+        let (alert, code, reason) = match (death, warning) {
+            (Some((code, reason)), _) => (definition.on_dead, code, reason),
+            (None, Some(warning)) => (definition.on_warning, warning, WARNING.to_owned()),
+            (None, None) => return Ok(None),
+        };
+        let Some(alert) = alert else { return Ok(None) };
         let mut alert = *alert;
-        let output = outputs::of(tx, dead, attempts)?;
+        let output = outputs::of(tx, id, attempts)?;
         let message = message.or_else(|| output.last_line()).unwrap_or_default();
         // The sign in place of a NUL is longer than a NUL, so texts are cut afterwards.
         let mut message = message.replace('\0', NUL_SIGN);
@@ -148,7 +171,7 @@ impl Alert {
         let output = without_nul(output.tail(MAX_TOLD_BYTES));
         let output = last_bytes(&output, MAX_TOLD_BYTES);
         for (variable, value) in [
-            ("RUNNER_DEAD_JOB_ID", dead.to_string().as_bytes()),
+            ("RUNNER_DEAD_JOB_ID", id.to_string().as_bytes()),
             ("RUNNER_DEAD_JOB_NAME", definition.name.as_bytes()),
             ("RUNNER_DEAD_ERROR_CODE", code.as_bytes()),
             ("RUNNER_DEAD_REASON", reason.as_bytes()),
@@ -157,11 +180,11 @@ impl Alert {
         ] {
             alert.env.insert(Bytes::from(variable), Bytes(value.to_vec()));
         }
-        Ok(Some(Self { definition: alert, job_file, run_worker_id: kept_by_run::keeper(tx, dead)? }))
+        Ok(Some(Self { definition: alert, job_file, run_worker_id: kept_by_run::keeper(tx, id)? }))
     }
 
     /// Enqueues it, unless an unfinished job of the same job file holds its unique key. One of another file tells of another
-    /// project's deaths, so this one is enqueued without the key.
+    /// project's jobs, so this one is enqueued without the key.
     pub fn enqueue(mut self, tx: &Tx) -> Result<()> {
         if let Some(key) = &self.definition.unique_key
             && let Some(holder) = expire_and_get_key_owner(tx, key)?

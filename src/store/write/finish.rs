@@ -65,6 +65,7 @@ pub fn finish(
         number,
         outcome: verdict.outcome,
         error_code: verdict.code,
+        warning: verdict.warning,
         status: end.status,
         message: message(end),
         worker_id: Some(held.worker_name),
@@ -91,16 +92,18 @@ pub fn finish(
         _ => expiry,
     });
     update_job(tx, worker, &attempt, run_at, expires_at, end.report.result.as_deref())?;
-    if attempt.next_state == JobState::Dead
-        && definition.on_dead.is_some()
+    let is_told = attempt.next_state == JobState::Dead || attempt.warning.is_some();
+    if is_told
+        && definition.alerts().next().is_some()
         && let Some(alert) = Alert::of(tx, attempt.job_id)?
     {
         alert.enqueue(tx)?;
     }
-    let last_output = match attempt.next_state {
-        JobState::Dead => outputs::of(tx, job_id, number)?.last_line().map(|line| safe_line(&line)),
-        _ => None,
-    };
+    if attempt.warning.is_some() {
+        count_warning(tx, &held.name)?;
+    }
+    let last_output = if is_told { outputs::of(tx, job_id, number)?.last_line() } else { None };
+    let last_output = last_output.map(|line| safe_line(&line));
     let has_succeeded = attempt.next_state == JobState::Succeeded;
     if has_succeeded {
         schedules::record_success(tx, attempt.job_id, &held.name, attempt.finished_at)?;
@@ -168,8 +171,9 @@ fn insert(tx: &Connection, worker: i64, attempt: &Attempt) -> Result<()> {
     let sql = "INSERT INTO attempts (job_id, number, attempt_in_budget, outcome, error_code, exit_code, signal, message,
                                      worker_id, started_at, finished_at, duration_ms, output_held_open, next_state,
                                      dead_reason, nominal_delay_ms, delay_ms, spawn_failure, cpu_ms, max_rss_bytes,
-                                     max_rss_bound_bytes)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
+                                     max_rss_bound_bytes, warning)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
+                       ?22)";
     let memory = attempt.usage.map(|usage| usage.memory);
     let values = params![
         attempt.job_id,
@@ -193,8 +197,17 @@ fn insert(tx: &Connection, worker: i64, attempt: &Attempt) -> Result<()> {
         attempt.usage.map(|usage| usage.cpu),
         memory.and_then(MemoryPeak::known),
         memory.filter(|memory| memory.is_bound).map(|memory| memory.bytes),
+        attempt.warning,
     ];
     run(tx, sql, values)?;
+    Ok(())
+}
+
+/// Counts a success with a warning, so that the number never falls, whatever is removed.
+fn count_warning(tx: &Connection, name: &str) -> Result<()> {
+    let sql = "INSERT INTO warning_totals (name, warnings) VALUES (?1, 1)
+               ON CONFLICT DO UPDATE SET warnings = warnings + 1";
+    run(tx, sql, [name])?;
     Ok(())
 }
 
@@ -209,7 +222,7 @@ fn update_job(
     let sql = "UPDATE jobs SET state = ?4, worker_id = NULL, changed_at = ?5, run_at = coalesce(?6, run_at),
                                attempts = attempts + 1, attempts_used = attempts_used + ?7,
                                started_at = coalesce(started_at, ?8), dead_reason = ?9, error_code = ?10,
-                               result = coalesce(?11, result), expires_at = ?12
+                               result = coalesce(?11, result), expires_at = ?12, warning = ?13
                WHERE id = ?1 AND state = 'running' AND worker_id = ?2 AND attempts = ?3 - 1";
     let dead_reason = attempt.dead_reason;
     let values = params![
@@ -225,6 +238,7 @@ fn update_job(
         dead_reason.and(attempt.error_code.as_ref()),
         result,
         expires_at,
+        attempt.warning,
     ];
     match run(tx, sql, values)? {
         1 => Ok(()),

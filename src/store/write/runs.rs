@@ -3,7 +3,7 @@
 //! A job knows the `run` that it is for. While that lives nobody else starts the job; after its death, and once the claims of
 //! the dead worker are recovered, any worker does. So does a later `run` of the same work, which takes the job on.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use rusqlite::{Connection, Row, params};
 
@@ -205,16 +205,21 @@ impl Run<'_> {
     }
 
     /// Takes on the alerts of jobs of a `run` that did this work and died, if nobody living would start them: else nobody hears of
-    /// those deaths.
+    /// those deaths and warnings.
     fn take_on_alerts(&self, wanted: &NewJob) -> Result<()> {
-        let Some(alert) = &wanted.definition.on_dead else { return Ok(()) };
+        let names: BTreeSet<&str> =
+            wanted.definition.alerts().map(|(_, alert)| alert.name.as_str()).collect();
+        names.into_iter().try_for_each(|name| self.take_on_alerts_of_name(wanted, name))
+    }
+
+    fn take_on_alerts_of_name(&self, wanted: &NewJob, name: &str) -> Result<()> {
         let sql = format!(
             "SELECT j.id, j.needs_version, d.definition
              FROM (SELECT * FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC LIMIT {MAX_ALERTS}) AS j
              JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.state = 'pending' AND j.needs_version <= ?2"
         );
         let alerts: Vec<(i64, Option<i64>)> =
-            all(self.tx, &sql, params![alert.name, schema::known().version()], |row| {
+            all(self.tx, &sql, params![name, schema::known().version()], |row| {
                 let definition: JobDefinition = definition::read(row, "definition")?;
                 Ok((row.get("id")?, definition.dead_job()))
             })?;

@@ -1,4 +1,4 @@
-//! Which jobs do the same work, and which success makes a death good. Whatever lets one job stand for another asks here.
+//! Which jobs do the same work, and which success makes a death or a warning good. Whatever lets one job stand for another asks here.
 //!
 //! Two jobs do the same if they have the same name, label, arguments and job file. A job whose file is unknown, because a program
 //! older than 1.2 enqueued it, does the same as any with its name, label and arguments. Some jobs are one of a kind: ad hoc jobs,
@@ -110,11 +110,22 @@ fn makes_good(success: &str, ended_at: &str) -> String {
     )
 }
 
-/// The id of the newest success that makes the job `j` good (see [`makes_good`]), as SQL; null if there is none.
+/// The id of the newest success that makes the death of `j` good (see [`makes_good`]), as SQL; null if there is none. A success
+/// with a warning does, too.
 pub fn later_success(ended_at: &str) -> String {
+    newest_success("1", ended_at)
+}
+
+/// The id of the newest success without a warning after which nobody need look at the warning of `j` any more, as SQL; null if
+/// there is none.
+pub fn later_success_without_warning() -> String {
+    newest_success("s.warning IS NULL", "j.changed_at")
+}
+
+fn newest_success(condition: &str, ended_at: &str) -> String {
     format!(
         "(SELECT s.id FROM jobs AS s INDEXED BY jobs_succeeded WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL
-            AND {} AND NOT {} ORDER BY s.changed_at DESC LIMIT 1)",
+            AND {condition} AND {} AND NOT {} ORDER BY s.changed_at DESC LIMIT 1)",
         makes_good("s", ended_at),
         // Of both at once, so that it is looked up only where there is a success.
         has_alert("s.definition_id, j.definition_id")

@@ -261,7 +261,7 @@ fn and_label(letters: &DeadLetters) -> String {
 }
 
 /// The text, cut if it is long.
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(MAX_WORDS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -6,6 +6,7 @@ pub mod folders;
 mod no_worker;
 #[cfg(test)]
 mod tests;
+mod warned;
 mod words;
 
 pub use self::no_worker::{
@@ -104,6 +105,7 @@ impl Advice<'_> {
                 // With a filter, that would resolve more than this entry is about.
                 (message, is_all.then(|| self.to_type("resolve", "--dead --recovered")))
             }
+            Problem::Warned(warned) => return self.warned(warned, jobs),
             Problem::Stuck(stuck) => return self.stuck(stuck, jobs),
             Problem::OtherStuck(count) => {
                 let verb = if *count == (Count { counted: 1, is_more: false }) { "holds" } else { "hold" };
@@ -405,6 +407,7 @@ impl Advice<'_> {
 fn file(problem: &Problem) -> Option<String> {
     match problem {
         Problem::Dead(Dead { letters, .. }) | Problem::Recovered(letters) => letters.file.clone(),
+        Problem::Warned(warned) => warned.file.clone(),
         Problem::Stuck(stuck) => stuck.file.clone(),
         Problem::Stale { file, .. } => Some(file.clone()),
         Problem::Changed { path, .. } => Some(path.clone()),
@@ -420,6 +423,7 @@ fn subject(problem: Problem) -> Option<AttentionSubject> {
             return Some(AttentionSubject { name, deaths: count.counted, last_death: Some(last) });
         }
         Problem::Recovered(letters) => letters.name,
+        Problem::Warned(warned) => warned.name,
         Problem::Stuck(Stuck { name, .. }) => name?,
         Problem::Interrupted { name, .. } | Problem::Stale { name, .. } => name,
         Problem::NoTimes { schedule, .. }

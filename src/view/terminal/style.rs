@@ -41,6 +41,7 @@ impl Style {
     pub(super) const fn of_mark(mark: char) -> Self {
         match mark {
             GOOD => Self::Good,
+            WARNED => Self::Warn,
             BAD => Self::Bad,
             _ => Self::Faint,
         }
@@ -54,6 +55,7 @@ impl Style {
             "retrying" | "interrupted" => Self::Warn,
             "running" => Self::Busy,
             "cancelled" | "resolved" | "scheduled" | "blocked" => Self::Faint,
+            warned if warned.starts_with("succeeded, ") => Self::Warn,
             _ => return None,
         })
     }
@@ -66,11 +68,13 @@ pub(super) const RESET: &str = "\u{1b}[0m";
 
 /// The marks of outcomes.
 const GOOD: char = '✓';
+const WARNED: char = '!';
 const BAD: char = '✗';
 
-/// The mark of an outcome.
-pub const fn mark(outcome: Outcome) -> char {
+/// The mark of an outcome, which may be a success with a warning.
+pub const fn mark((outcome, is_warned): (Outcome, bool)) -> char {
     match outcome {
+        Outcome::Succeeded if is_warned => WARNED,
         Outcome::Succeeded => GOOD,
         Outcome::Interrupted | Outcome::Cancelled => '-',
         _ => BAD,

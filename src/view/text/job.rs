@@ -106,8 +106,8 @@ fn draw_facts(out: &mut Output, job: &JobRow, file: Option<&str>, now: Timestamp
             out.fact(word, &format!("job {}", ids.join(", job ")));
         }
     }
-    if let Some(alert) = &definition.on_dead {
-        out.fact("on_dead", &alert.name);
+    for (key, alert) in definition.alerts() {
+        out.fact(key, &alert.name);
     }
     let due = job.phase.map(|_| job.run_at);
     let times = [

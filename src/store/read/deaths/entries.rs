@@ -197,13 +197,13 @@ impl Unresolved<'_> {
     }
 }
 
-/// How the last run of a dead job ended.
-struct LastRun {
-    words: String,
-    has_output: bool,
+/// How the last run of a job ended.
+pub struct LastRun {
+    pub words: String,
+    pub has_output: bool,
 }
 
-fn last_run(tx: &Connection, id: i64, with_words: bool) -> Result<LastRun> {
+pub fn last_run(tx: &Connection, id: i64, with_words: bool) -> Result<LastRun> {
     let words = if with_words { LAST_WORDS } else { MESSAGE_ALONE };
     let sql = format!(
         "SELECT o.job_id IS NOT NULL AS has_output, {words} FROM jobs AS j {LAST_RUN} WHERE j.id = ?1"

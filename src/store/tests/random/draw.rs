@@ -24,8 +24,9 @@ pub(super) fn definitions(rng: &mut SmallRng) -> Vec<JobDefinition> {
         NAMES.iter().flat_map(|name| [name, name]).map(|name| one_spec(rng, name)).collect();
     let alert =
         JobDefinition { unique_key: rng.random_bool(0.5).then(|| "u0".to_owned()), ..one_spec(rng, "alert") };
-    for definition in definitions.iter_mut().filter(|_| rng.random_bool(0.4)) {
-        definition.on_dead = Some(Box::new(alert.clone()));
+    for definition in &mut definitions {
+        definition.on_dead = rng.random_bool(0.4).then(|| Box::new(alert.clone()));
+        definition.on_warning = rng.random_bool(0.3).then(|| Box::new(alert.clone()));
     }
     definitions
 }
@@ -58,6 +59,9 @@ fn one_spec(rng: &mut SmallRng, name: &str) -> JobDefinition {
     let mapped =
         ExitEntry { key: ExitKey::parse("20-29").unwrap(), code: ErrorCode::parse("MAPPED").unwrap() };
     definition.exit.job = ExitCodes(vec![mapped]);
+    if rng.random_bool(0.5) {
+        definition.exit.warning = [vec![22], vec![1, 22, 255], vec![2]].choose(rng).unwrap().clone();
+    }
     definition
 }
 

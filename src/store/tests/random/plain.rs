@@ -28,6 +28,8 @@ pub(super) enum Cause {
 pub(super) struct Plain {
     pub jobs: BTreeMap<i64, Job>,
     pub last_id: i64,
+    /// The jobs of each name that have ever succeeded with a warning.
+    pub warnings: BTreeMap<String, u64>,
     /// The pauses of queues, as they are recorded: one that is over stays until the next turn.
     pub paused: BTreeMap<String, Pause>,
     pub pause_of_all: Option<Pause>,
@@ -65,6 +67,7 @@ pub(super) struct Job {
     pub worker: Option<i64>,
     pub cancel_requested_at: Option<Timestamp>,
     pub dead: Option<(DeadReason, ErrorCode)>,
+    pub warning: Option<ErrorCode>,
     pub result: Option<String>,
     pub resolved_at: Option<Timestamp>,
     pub resolution: Option<String>,
@@ -184,12 +187,15 @@ impl Plain {
         true
     }
 
-    /// Enqueues the alert of a job that has died.
+    /// Enqueues the alert of a job that has died or was warned.
     pub fn call_alert(&mut self, id: i64, now: Timestamp) {
         let job = &self.jobs[&id];
-        let Some(alert) = job.definition.on_dead.clone() else { return };
+        let (alert, reason, code) = match (&job.dead, &job.warning) {
+            (Some((reason, code)), _) => (&job.definition.on_dead, reason.as_str(), code),
+            (None, warning) => (&job.definition.on_warning, "warning", warning.as_ref().unwrap()),
+        };
+        let Some(alert) = alert.clone() else { return };
         let mut alert = *alert;
-        let (reason, code) = job.dead.clone().unwrap();
         let message = job.attempts.last().and_then(|attempt| attempt.message.clone());
         // The outputs that are drawn are a few times the letter x.
         let output = u32::try_from(job.attempts.len()).ok().and_then(|number| job.outputs.get(&number));
@@ -491,6 +497,7 @@ impl Plain {
             worker: None,
             cancel_requested_at: None,
             dead: None,
+            warning: None,
             result: None,
             resolved_at: None,
             resolution: None,

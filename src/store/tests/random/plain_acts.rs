@@ -156,7 +156,7 @@ impl Plain {
 
     fn resolve(&mut self, id: i64, note: Option<&str>, now: Timestamp) -> Acted {
         let job = self.at(id, now)?;
-        if job.state != JobState::Dead {
+        if job.state != JobState::Dead && job.warning.is_none() {
             return Err(Refusal::State(job.state));
         }
         job.resolved_at.get_or_insert(now);

@@ -114,11 +114,12 @@ impl Plain {
 
     /// Takes on the alerts of jobs of runs that did this work, as far as they are left to nobody.
     fn take_on_alerts(&mut self, run: i64, wanted: &NewJob, served: &[&str], now: Timestamp) {
-        let Some(name) = wanted.definition.on_dead.as_ref().map(|alert| alert.name.clone()) else { return };
+        let names: BTreeSet<String> =
+            wanted.definition.alerts().map(|(_, alert)| alert.name.clone()).collect();
         let tells_of = |job: &Job| job.definition.dead_job().and_then(|dead| self.jobs.get(&dead));
         let is_wanted = |job: &&Job| {
             let dead = tells_of(job).filter(|dead| dead.run.is_some() && dead.does_the_work_of(wanted));
-            job.definition.name == name && job.state == JobState::Pending && dead.is_some()
+            names.contains(&job.definition.name) && job.state == JobState::Pending && dead.is_some()
         };
         let alerts: Vec<i64> = self.jobs.values().filter(is_wanted).map(|job| job.id).collect();
         for alert in alerts {

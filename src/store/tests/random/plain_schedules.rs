@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::plain::Plain;
 use crate::model::{Chain, Event, JobState, Link, Missed, Pause, ScheduleText};
 use crate::store::file::version::Version;
+use crate::store::write::definition;
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, Far, FarTime, Firing, NewJob,
     Result, StoreError, StoredSchedule,
@@ -203,7 +204,9 @@ impl Plain {
             }
             let taken_from = Some(row.file).filter(|owner| owner != file);
             let is_new = schedule.chain.links().any(|link| link.own_schedule.is_some());
-            row.needs_version = Version(if is_new { 1_001 } else { 1_000 });
+            let of_jobs =
+                schedule.chain.links().map(|link| definition::needs_version(&link.definition)).max();
+            row.needs_version = of_jobs.max(Some(Version(if is_new { 1_001 } else { 1_000 }))).unwrap();
             (row.chain, row.text) = (schedule.chain.clone(), schedule.text.clone());
             row.zone.clone_from(&schedule.zone);
             row.file = file.to_owned();

@@ -251,6 +251,7 @@ impl Plain {
             number: ended.number,
             outcome: verdict.outcome,
             error_code: verdict.code,
+            warning: verdict.warning,
             status: end.status,
             message: (!said.is_empty()).then(|| said.join("; ")),
             worker_id: worker_name,
@@ -278,6 +279,7 @@ impl Plain {
                 job.expires_at.map(|expiry| if at < expiry { expiry } else { at.plus(INTERRUPTED_EXPIRY) });
             assert_eq!(at, attempt.finished_at.plus(delay));
         }
+        job.warning.clone_from(&attempt.warning);
         job.worker = None;
         job.changed_at = end.finished_at;
         job.started_at = job.started_at.or(end.started_at);
@@ -290,14 +292,19 @@ impl Plain {
                 .any(|stream| !stream.bytes.is_empty() || stream.omitted > 0)
         };
         let kept = end.output.clone().or(live).filter(wrote);
-        let last_output =
-            kept.as_ref().filter(|_| job.state == JobState::Dead).and_then(AttemptOutput::last_line);
+        let last_output = kept
+            .as_ref()
+            .filter(|_| job.dead.is_some() || job.warning.is_some())
+            .and_then(AttemptOutput::last_line);
         job.outputs.extend(kept.map(|output| (ended.number, output)));
         Rc::make_mut(&mut job.attempts).push(attempt.clone());
         let PendingJob { id, name, label, queue, .. } = job.as_pending();
         let max_attempts = job.definition.policy.max_attempts();
         let job_succeeded = job.state == JobState::Succeeded;
-        if job.state == JobState::Dead {
+        if job.warning.is_some() {
+            *self.warnings.entry(name.clone()).or_default() += 1;
+        }
+        if attempt.next_state == JobState::Dead || attempt.warning.is_some() {
             self.call_alert(id, now);
         }
         let file = self.jobs[&id].file.map(|file| self.files[usize::try_from(file).unwrap() - 1].clone());

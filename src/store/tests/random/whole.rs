@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::plain::{Cause, Job, Plain};
 use super::plain_schedules::PlainSchedule;
 use crate::model::{DependencyKind, JobState, Phase, StreamBytes};
+use crate::store::read::filter::OPEN_WARNING;
 use crate::store::write::definition;
+use crate::store::write::same_work::later_success_without_warning;
 use crate::store::{self, Filter, JobCounts, JobRow, Store, Version, Worker};
 use crate::text::Timestamp;
 
@@ -33,7 +35,7 @@ pub(super) struct Seen(BTreeMap<String, String>);
 const LASTING: [&str; 6] = [
     "SELECT 'attempt ' || job_id || '.' || number, json_array(attempt_in_budget, outcome, error_code, exit_code, signal,
         spawn_failure, message, worker_id, started_at, finished_at, duration_ms, output_held_open, next_state, dead_reason, nominal_delay_ms,
-        delay_ms, cpu_ms, max_rss_bytes, max_rss_bound_bytes) FROM attempts",
+        delay_ms, cpu_ms, max_rss_bytes, max_rss_bound_bytes, warning) FROM attempts",
     "SELECT 'output ' || job_id || '.' || number, json_array(hex(stdout), stdout_head, stdout_omitted, hex(stderr),
         stderr_head, stderr_omitted) FROM outputs",
     "SELECT 'job ' || id, json_array(definition_id, name, hex(args_nul), label, task_hash, unique_key, enqueued_at, scheduled_for,
@@ -157,6 +159,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         cancel_requested_at: job.cancel_requested_at,
         error_code: job.dead.as_ref().map(|(_, code)| code.clone()),
         dead_reason: job.dead.as_ref().map(|(reason, _)| *reason),
+        warning: job.warning.clone(),
         result: job.result.clone(),
         resolved_at: job.resolved_at,
         replaced_by: job.replaced_by,
@@ -180,12 +183,45 @@ fn task_hash(job: &Job) -> Option<i64> {
     (!job.is_one_of_a_kind()).then(|| definition::fnv1a(&task))
 }
 
+/// The warnings that need attention.
+fn same_warnings(store: &Store, plain: &Plain) {
+    let sql = format!(
+        "SELECT j.id FROM jobs AS j WHERE {OPEN_WARNING} AND {} IS NULL ORDER BY j.id",
+        later_success_without_warning()
+    );
+    let found: Vec<i64> = {
+        let mut statement = store.connection.prepare_cached(&sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<rusqlite::Result<_>>().unwrap()
+    };
+    let work = |job: &Job| (job.definition.name.clone(), job.label.clone(), job.args.clone());
+    let makes_good = |success: &Job, job: &Job| {
+        let is_of_other_file = success.file.zip(job.file).is_some_and(|(one, other)| one != other);
+        success.state == JobState::Succeeded
+            && success.warning.is_none()
+            && !success.is_one_of_a_kind()
+            && !job.is_one_of_a_kind()
+            && work(success) == work(job)
+            && !is_of_other_file
+            && success.id > job.id
+            && success.changed_at > job.started_at.unwrap_or(job.changed_at)
+    };
+    let is_open = |job: &&Job| {
+        job.warning.is_some()
+            && job.resolved_at.is_none()
+            && !plain.jobs.values().any(|success| makes_good(success, job))
+    };
+    let expected: Vec<i64> = plain.jobs.values().filter(is_open).map(|job| job.id).collect();
+    assert_eq!(found, expected);
+}
+
 fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
     let rows: Vec<JobRow> = plain.jobs.values().map(|job| shown(plain, job, now)).collect();
     let count = |status: &str| rows.iter().filter(|row| row.status() == status).count() as u64;
     let overview = store.overview(now).unwrap();
     let resolved =
         rows.iter().filter(|row| row.resolved_at.is_some() && row.state == JobState::Dead).count() as u64;
+    let resolved_warnings =
+        rows.iter().filter(|row| row.resolved_at.is_some() && row.warning.is_some()).count() as u64;
     let counts = JobCounts {
         ready: count("ready"),
         scheduled: count("scheduled"),
@@ -194,13 +230,17 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
         running: count("running"),
         succeeded: count("succeeded"),
         dead: count("dead") - resolved,
-        resolved,
+        resolved: resolved + resolved_warnings,
         cancelled: count("cancelled"),
     };
     assert_eq!(overview.counts, counts);
     for row in overview.queues {
         assert_eq!(row.limits, plain.limits.get(&row.name).copied().unwrap_or_default(), "{}", row.name);
     }
+    let totals = store.totals_by_name(now).unwrap();
+    let warnings = totals.into_iter().map(|(name, of)| (name, of.warnings));
+    assert_eq!(warnings.filter(|(_, number)| *number > 0).collect::<BTreeMap<_, _>>(), plain.warnings);
+    same_warnings(store, plain);
     let mut by_code = BTreeMap::new();
     for code in rows.iter().filter(|row| row.resolved_at.is_none()).filter_map(|row| row.error_code.as_ref())
     {

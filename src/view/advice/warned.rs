@@ -1,0 +1,48 @@
+//! The words for successes with a warning.
+
+use super::deaths::cut;
+use super::words::{Advice, Words, ids, jobs_text};
+use crate::model::{Attention, Way};
+use crate::store::problem::{Count, Warned};
+use crate::text::option;
+
+impl Advice<'_> {
+    pub(super) fn warned(&self, warned: &Warned, jobs: &[i64]) -> Words {
+        let Warned { name, warning, status, count, last, newest, words, has_output, labels, .. } = warned;
+        let when = self.when(*last);
+        let more =
+            if *count == (Count { counted: labels.len() as u64, is_more: false }) { "" } else { ", …" };
+        let which = match labels.as_slice() {
+            [] => String::new(),
+            labels => format!(" [{}{more}]", labels.join(", ")),
+        };
+        let is_one = *count == (Count { counted: 1, is_more: false });
+        let who = match (is_one, self.is_below_name) {
+            (true, true) => format!("done with a warning{which} {when}"),
+            (false, true) => format!("{}{which} done with a warning, the last {when}", jobs_text(*count)),
+            (true, false) => format!("{name}{which} succeeded with a warning {when}"),
+            (false, false) => {
+                format!("{} of {name}{which} succeeded with a warning, the last {when}", jobs_text(*count))
+            }
+        };
+        let exit = status.filter(|_| warning.as_exit().is_none()).map(|status| format!("exit {status}, "));
+        let mut fact = format!("{who}, {}{}", exit.unwrap_or_default(), warning.as_warning());
+        if !words.is_empty() {
+            fact = format!("{fact}: {}", cut(words));
+        }
+        let logs = || Way::new(self.to_type("logs", newest), "shows more");
+        let ways = has_output.then(logs).into_iter().collect();
+        Words { fact, ways, command: self.resolve_warned(warned, jobs) }
+    }
+
+    /// The command that says that people have looked; none where it would say so of others, too.
+    fn resolve_warned(&self, warned: &Warned, jobs: &[i64]) -> Option<String> {
+        let Warned { name, count, wanted_label, is_only_of_name, .. } = warned;
+        if !count.is_more && count.counted <= Attention::MAX_JOBS as u64 {
+            return Some(self.to_type("resolve", ids(jobs)));
+        }
+        let label = wanted_label.as_ref().map(|label| format!(" {}", option("--label", label)));
+        let by_name = format!("--warned --name {name}{}", label.unwrap_or_default());
+        is_only_of_name.then(|| self.to_type("resolve", by_name))
+    }
+}
