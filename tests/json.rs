@@ -7,11 +7,11 @@ use crate::support::{Sandbox, Value, json};
 const JOB: &str = "id name label queue state phase dead_reason error_code priority attempts budget_used max_attempts retryable \
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
     cancel_requested_at result worker_id after after_any waits_for scheduled_for resolved_at resolution replaced_by file \
-    command_line history";
+    command_line warning history";
 
 const ATTEMPT: &str = "job_id name number outcome error_code exit_code signal message started_at finished_at duration_ms cpu_ms max_rss_bytes \
     will_retry decision counted nominal_delay_ms delay_ms next_retry_at worker_id leaked stdout stderr \
-    stdout_omitted_bytes stderr_omitted_bytes";
+    stdout_omitted_bytes stderr_omitted_bytes warning";
 
 #[track_caller]
 fn assert_only_fields(object: &Value, fields: &str) {
@@ -95,7 +95,7 @@ fn the_fields_of_check() {
          warning_exit_codes",
     );
     let ending = sandbox.run("check job --exit 3 --json").ok().json();
-    assert_only_fields(&ending, "error_code decision dead_reason delay_min_ms delay_max_ms");
+    assert_only_fields(&ending, "error_code warning decision dead_reason delay_min_ms delay_max_ms");
 }
 
 #[test]

@@ -92,6 +92,7 @@ mod untrusted_database;
 mod untrusted_job_file;
 mod versions;
 mod wait;
+mod warnings;
 mod watch;
 mod work;
 mod worker_crash;

@@ -16,7 +16,7 @@ backoff = ["1ms"]
 
 const FIELDS: &str = "name jobs succeeded dead cancelled success_rate attempts_per_success duration_p50_ms \
     duration_p95_ms duration_max_ms wait_p50_ms wait_p95_ms last_success_at last_failure_at last_error_code \
-    cpu_p95_ms max_rss_p95_bytes file";
+    cpu_p95_ms max_rss_p95_bytes file warnings";
 
 /// Three good, one of which was called off, two bad, one that took two attempts, and one that waits.
 fn sandbox() -> Sandbox {

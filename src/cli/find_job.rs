@@ -17,6 +17,8 @@ use crate::worker;
 pub enum Named {
     Any,
     Dead,
+    /// Dead ones, else those that succeeded with a warning. One that nobody resolved goes before the others.
+    Resolvable,
     /// Those of which an attempt has started.
     Started,
     /// The one that is pending or running. If there are several, none of them is meant.
@@ -41,6 +43,19 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp, quiet: 
     let (found, missing) = match named {
         Named::Any => (newest(&of_states(&[]), |_| true)?, ""),
         Named::Dead => (newest(&of_states(&[JobState::Dead]), |_| true)?, "is dead"),
+        Named::Resolvable => {
+            let warned = Filter { states: vec![StateFilter::Warned], ..of_states(&[]) };
+            let is_open = |job: &JobRow| job.resolved_at.is_none();
+            let mut found = None;
+            for counts in [is_open as fn(&JobRow) -> bool, |_| true] {
+                for filter in [&of_states(&[JobState::Dead]), &warned] {
+                    if found.is_none() {
+                        found = newest(filter, counts)?;
+                    }
+                }
+            }
+            (found, "is dead, or was warned")
+        }
         Named::Started => (newest(&of_states(&[]), |job| job.last_attempt() > 0)?, "has started"),
         Named::Unfinished => {
             let unfinished = of_states(&[JobState::Pending, JobState::Running]);

@@ -39,7 +39,7 @@ pub fn manual(verb: &str) -> Option<&'static str> {
 }
 
 /// What the help of `run` and `enqueue` only names, so that it stays below forty lines, and the arguments that their usage shows.
-const RARE: [&str; 13] = [
+const RARE: [&str; 16] = [
     "names",
     "args",
     "priority",
@@ -47,10 +47,13 @@ const RARE: [&str; 13] = [
     "jitter",
     "auto_retry_for",
     "never_retry_for",
+    "success_exit_codes",
+    "warning_exit_codes",
     "grace_period",
     "expires_in",
     "cwd",
     "on_conflict",
+    "after",
     "after_any",
     "no_deps",
 ];
@@ -75,7 +78,7 @@ In the first week:
 
 Later:
   wait, cancel, change      wait for jobs, end or move them
-  resolve                   note that a death was dealt with
+  resolve                   note what was dealt with
   init, check, apply        write, check, apply a job file
   pause, resume, limit      hold a queue or schedule; cap it
   prune                     remove old jobs
@@ -127,7 +130,8 @@ const VERB_OF_A_JOB: &str = "\
 
 Less often, see the manual page: --priority --retryable
 --jitter --auto-retry-for --never-retry-for --grace-period
---expires-in --cwd --on-conflict --after-any --no-deps{after-help}
+--expires-in --cwd --on-conflict --after --after-any
+--no-deps --success-exit-codes --warning-exit-codes{after-help}
 
 Also --db --file --json -q --color --utc: see runner --help";
 
@@ -218,14 +222,13 @@ Examples:
   runner change --name backup --redefine   all that wait";
 
 pub const RESOLVE_USAGE: &str = "runner resolve [OPTIONS] <ID|NAME>...
-       runner resolve [OPTIONS] --dead";
+       runner resolve [OPTIONS] --dead|--warned";
 
 pub const RESOLVE: &str = "\
 Examples:
   runner resolve 7 8 --note 'the server was replaced'
-  runner resolve --dead --error-code CURL_TIMEOUT
   runner resolve --dead --recovered   a later run succeeded
-  runner inspect dead --resolved   lists them";
+  runner resolve --warned --name backup   somebody has looked";
 
 pub const LIMIT: &str = "\
 Examples:

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::error::CliError;
 use super::typed_time::At;
-use super::values::{self, JobRef};
+use super::values::{self, JobRef, Statuses};
 use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, JobLayer};
 use crate::store::{Due, OnConflict};
 use crate::text::{Millis, Timestamp, near_names};
@@ -80,6 +80,14 @@ pub struct JobOptions {
     /// Never retry these error codes
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = CodePattern::parse)]
     pub never_retry_for: Option<Vec<CodePattern>>,
+    /// The exit statuses that are a success
+    #[arg(long, value_name = "N,N", value_parser = values::successes)]
+    #[serde(deserialize_with = "line::successes")]
+    pub success_exit_codes: Option<Statuses>,
+    /// Those that are a success with a warning; '' for none
+    #[arg(long, value_name = "N,N", value_parser = values::warnings)]
+    #[serde(deserialize_with = "line::warnings")]
+    pub warning_exit_codes: Option<Statuses>,
     /// The limit of each attempt
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::above_zero)]
     #[serde(deserialize_with = "line::above_zero")]
@@ -186,6 +194,8 @@ impl JobOptions {
             jitter,
             auto_retry_for,
             never_retry_for,
+            success_exit_codes,
+            warning_exit_codes,
             name: _,
             command: _,
             args: _,
@@ -217,6 +227,8 @@ impl JobOptions {
             jitter,
             auto_retry_for,
             never_retry_for,
+            success_exit_codes: success_exit_codes.map(|statuses| statuses.0),
+            warning_exit_codes: warning_exit_codes.map(|statuses| statuses.0),
             ..JobLayer::default()
         })
     }
@@ -256,7 +268,7 @@ mod line {
     use serde_json::{Number, Value};
 
     use crate::cli::typed_time::At;
-    use crate::cli::values::{self, JobRef};
+    use crate::cli::values::{self, JobRef, Statuses};
     use crate::model::{Backoff, Bytes, Command, Jitter};
     use crate::store::OnConflict;
     use crate::text::Millis;
@@ -294,12 +306,19 @@ mod line {
             Value::Bool(_) | Value::Number(_) => values::jitter(&jitter.to_string()),
             _ => Err("expected true, false, a fraction or a duration".to_owned()),
         };
+        successes(Vec<Number>) -> Option<Statuses>: |numbers| values::successes(&listed(&numbers));
+        warnings(Vec<Number>) -> Option<Statuses>: |numbers| values::warnings(&listed(&numbers));
         env(BTreeMap<String, String>) -> Vec<(Bytes, Bytes)>: variables;
         cwd(String) -> Option<PathBuf>: |path| values::folder(bytes(path)?.as_os_str().to_owned());
         on_conflict(String) -> Option<OnConflict>: |text| values::on_conflict(&text);
         after(Vec<IdOrName>) -> Vec<JobRef>: job_refs;
         after_any(Vec<IdOrName>) -> Vec<JobRef>: job_refs;
         no_deps(bool) -> bool: Ok;
+    }
+
+    /// As the flag has them.
+    fn listed(numbers: &[Number]) -> String {
+        numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
 
     #[derive(Deserialize)]

@@ -60,6 +60,7 @@ impl<'a> Planner<'a> {
         let command = options.iter().find_map(|layer| layer.command.as_ref());
         let name = options.iter().find_map(|layer| layer.name.as_deref());
         let layers = options.iter().map(|options| options.layer()).collect::<Result<Vec<_>>>()?;
+        let given = layers.clone();
         let speak_of_retries = layers.iter().any(JobLayer::speaks_of_retries);
         let merge = |inner: JobLayer, outer: JobLayer| inner.over(&outer.insisting_on_retries());
         let options = layers.into_iter().fold(JobLayer::default(), merge);
@@ -67,6 +68,7 @@ impl<'a> Planner<'a> {
             // It runs once, unless an option speaks of its retries, which would have no effect then: so what is not given of
             // the policy is as in a job file.
             (Some(command), name) => {
+                check_warnings(&given, &[])?;
                 let once = JobLayer { max_attempts: Some(1), ..JobLayer::default() };
                 let options = if speak_of_retries { options } else { options.over(&once) };
                 options.resolve(ad_hoc(command, name)?)
@@ -74,6 +76,7 @@ impl<'a> Planner<'a> {
             (None, Some(name)) => {
                 let file = self.file().map_err(|error| suggest::without_job_file(error, self.verb, name))?;
                 let job = file.job(name).ok_or_else(|| suggest::not_declared(file, self.verb, name))?;
+                check_warnings(&given, &[&job.layer, &file.defaults])?;
                 // What an option writes of a status of the shell goes before what was added for one.
                 let written =
                     JobDefinition { exit: job.definition.written_exit_rules(), ..job.definition.clone() };
@@ -277,6 +280,19 @@ impl Plan {
         self.jobs.push(job);
         end
     }
+}
+
+/// Refuses exit status 0 as a warning, unless the successes that count leave it out.
+fn check_warnings(options: &[JobLayer], file: &[&JobLayer]) -> Result<()> {
+    let layers: Vec<&JobLayer> = options.iter().chain(file.iter().copied()).collect();
+    if JobLayer::warn_of_zero(&layers) {
+        let what = "exit status 0 is a success, so it is no warning";
+        bail!(
+            CliError::usage(what)
+                .hint("take it out of --warning-exit-codes, or give --success-exit-codes without it")
+        );
+    }
+    Ok(())
 }
 
 /// The definition of a job that no file declares, in the caller's directory.

@@ -95,6 +95,31 @@ pub fn exit_status(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| "an exit status is a whole number from 0 to 255".to_owned())
 }
 
+/// Exit statuses, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statuses(pub Vec<u8>);
+
+/// The exit statuses that are a success: `0,24`.
+pub fn successes(text: &str) -> Result<Statuses, String> {
+    match warnings(text)? {
+        Statuses(list) if list.is_empty() => Err("with an empty list no attempt could succeed".to_owned()),
+        statuses => Ok(statuses),
+    }
+}
+
+/// The exit statuses that are a success with a warning; an empty text stands for none.
+pub fn warnings(text: &str) -> Result<Statuses, String> {
+    let mut list = Vec::new();
+    for word in text.split(',').filter(|_| !text.is_empty()) {
+        let status = exit_status(word.trim())?;
+        if list.contains(&status) {
+            return Err(format!("{status} is given twice"));
+        }
+        list.push(status);
+    }
+    Ok(Statuses(list))
+}
+
 /// How long ago a job finished. The hint for a bare number offers days first, because most people mean days.
 pub fn age(text: &str) -> Result<Millis, String> {
     if is_digits(text) {

@@ -19,6 +19,10 @@ impl JobFile {
     pub fn traps(&self, only: Option<&str>) -> Vec<String> {
         let mut found = Vec::new();
         self.add_literals("[defaults]", &self.defaults, &mut found);
+        let has_warnings = self.jobs.iter().any(|job| !job.definition.exit.warning.is_empty());
+        if only.is_none() && self.defaults.on_warning.is_some() && !has_warnings {
+            found.push("[defaults]: `on_warning` has no effect: no job has `warning_exit_codes`".to_owned());
+        }
         for job in self.jobs.iter().filter(|job| only.is_none_or(|only| only == job.definition.name)) {
             let name = &job.definition.name;
             if let Command::Argv(words) = &job.definition.command
@@ -27,6 +31,10 @@ impl JobFile {
                 found.extend(array_trap(name, "command", words));
             }
             self.add_literals(name, &job.layer, &mut found);
+            if job.layer.on_warning.is_some() && job.definition.exit.warning.is_empty() {
+                found
+                    .push(format!("{name}: `on_warning` has no effect: the job has no `warning_exit_codes`"));
+            }
             if let Command::Shell(line) = &job.definition.command {
                 let line = line.to_text();
                 if self.wants_its_failure(job) && has_pipe(&line) && !line.contains("pipefail") {

@@ -388,6 +388,14 @@ impl Attempt {
         self.outcome != Outcome::Interrupted
     }
 
+    /// The outcome as people are shown it: a warning stands beside it.
+    pub fn shown_outcome(&self) -> String {
+        match &self.warning {
+            Some(warning) => format!("{}, {}", self.outcome, warning.as_warning()),
+            None => self.outcome.to_string(),
+        }
+    }
+
     /// When the retry that was decided falls due.
     pub fn next_retry_at(&self) -> Option<Timestamp> {
         self.delay.map(|delay| self.finished_at.plus(delay))

@@ -130,6 +130,7 @@ pub(super) fn title_and_status(event: &Event) -> Option<(String, &'static str)> 
         Event::AttemptEnded(ended) => {
             let status = match ended.attempt.next_state {
                 JobState::Pending => "retrying",
+                JobState::Succeeded if ended.attempt.warning.is_some() => "succeeded, warned",
                 state => state.as_str(),
             };
             (ended.attempt.job_id, job_title(&ended.name, ended.label.shown.as_deref()), status)
@@ -155,6 +156,7 @@ fn ended_words(ended: &RecordedAttempt) -> String {
     let message = message.map(|text| format!(" ({})", shown_line(text))).unwrap_or_default();
     let decision = decision_text(attempt, *max_attempts);
     let outcome = match next_state {
+        JobState::Succeeded if attempt.warning.is_some() => format!("{}{after}", attempt.shown_outcome()),
         JobState::Succeeded => format!("succeeded{after}"),
         JobState::Dead => format!("dead{after}: {decision}"),
         JobState::Cancelled => format!("cancelled{after}"),
@@ -168,6 +170,7 @@ fn priority(event: &Event) -> &'static str {
     match event {
         Event::AttemptEnded(ended) => match ended.attempt.next_state {
             JobState::Dead => "<3>",
+            JobState::Succeeded if ended.attempt.warning.is_some() => "<4>",
             JobState::Pending | JobState::Running => "<5>",
             JobState::Succeeded | JobState::Cancelled => "<6>",
         },
@@ -220,7 +223,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::model::{JobLabel, PendingJob};
+    use crate::model::{ErrorCode, JobLabel, PendingJob};
 
     /// Keeps each write apart.
     #[derive(Default)]
@@ -251,6 +254,10 @@ mod tests {
     fn events_as_json() {
         let name = || "nightly".to_owned();
         let ended = |next_state| Event::AttemptEnded(RecordedAttempt::example(next_state).into());
+        let mut warned = RecordedAttempt::example(JobState::Succeeded);
+        warned.last_output = Some("a file vanished".to_owned());
+        warned.attempt.outcome = Outcome::Succeeded;
+        (warned.attempt.error_code, warned.attempt.warning) = (None, ErrorCode::parse("EXIT_24").ok());
         let queue = "default".to_owned();
         let pending = |attempts| PendingJob {
             id: 7,
@@ -288,6 +295,10 @@ mod tests {
             (
                 ended(JobState::Pending),
                 r#""retry_scheduled","job_id":7,"name":"nightly","label":null,"attempt":4,"max_attempts":3,"outcome":"failed","duration_ms":1000,"error_code":"EXIT_3","message":"no space","delay_ms":500,"next_retry_at":"1970-01-01T00:00:01.500Z""#,
+            ),
+            (
+                Event::AttemptEnded(warned.into()),
+                r#""job_succeeded","job_id":7,"name":"nightly","label":null,"attempt":4,"max_attempts":3,"outcome":"succeeded","duration_ms":1000,"error_code":null,"message":"no space","warning":"EXIT_24","last_output":"a file vanished""#,
             ),
             (
                 Event::late(7, 4),

@@ -15,7 +15,7 @@ use crate::text::{Millis, Timestamp, rfc3339};
 use crate::view::snapshot::Snapshot;
 
 /// The keys of a job, each with its value.
-const JOB: [Field<JobRow>; 37] = [
+const JOB: [Field<JobRow>; 38] = [
     ("id", |job| json!(job.id)),
     ("name", |job| json!(job.definition.name)),
     ("label", |job| json!(job.label)),
@@ -52,6 +52,7 @@ const JOB: [Field<JobRow>; 37] = [
     ("replaced_by", |job| json!(job.replaced_by)),
     ("file", |job| json!(job.file)),
     ("command_line", |job| json!(job.definition.command.typed())),
+    ("warning", |job| json!(job.warning)),
     ("history", |_| Value::Null),
 ];
 
@@ -164,6 +165,7 @@ fn attempt_fields(name: &str, ended: Option<(&Attempt, u32)>) -> Value {
         "stderr": null,
         "stdout_omitted_bytes": null,
         "stderr_omitted_bytes": null,
+        "warning": attempt.and_then(|attempt| attempt.warning.as_ref()),
     })
 }
 
@@ -296,6 +298,7 @@ pub fn stats_json(stats: &NameStats) -> Value {
         "cpu_p95_ms": stats.cpu.percentile(95),
         "max_rss_p95_bytes": stats.memory.percentile(95).and_then(MemoryPeak::known),
         "file": stats.file, // null: ad hoc, or unknown
+        "warnings": stats.warnings, // of the succeeded
     })
 }
 

@@ -111,6 +111,9 @@ pub fn draw(out: &mut Output, db: &Path, facts: MetricsFacts, now: Timestamp) {
     });
     let help = "How long attempts ran that ended by themselves or at their timeout.";
     family.write(MetricType::Summary, "run_seconds", help, runs);
+    let warnings = names.iter().map(|(name, of)| Sample::of(of.warnings).label("name", name));
+    let help = "Jobs that succeeded with a warning, removed ones too.";
+    family.write(MetricType::Counter, "warnings_total", help, warnings);
     let cpu = names.iter().map(|(name, of)| Sample::seconds(of.cpu).label("name", name));
     let help = "CPU time of attempts, user and system, of removed jobs too.";
     family.write(MetricType::Counter, "cpu_seconds_total", help, cpu);

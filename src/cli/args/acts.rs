@@ -122,10 +122,26 @@ impl WhatToChange {
 
 #[derive(Debug, Args)]
 pub struct ResolveArgs {
-    #[command(flatten)]
-    pub which: Selection,
+    /// Jobs; a name stands for its newest dead one, else warned one
+    #[arg(value_name = "ID|NAME", required_unless_present = "by_filter", value_parser = JobRef::parse)]
+    pub jobs: Vec<JobRef>,
+    /// Every unresolved dead letter that the filters select
+    #[arg(long, conflicts_with = "jobs", group = "by_filter")]
+    pub dead: bool,
+    /// Every unresolved success with a warning
+    #[arg(long, conflicts_with = "jobs", group = "by_filter")]
+    pub warned: bool,
+    /// With --dead or --warned: only jobs of this name
+    #[arg(long, requires = "by_filter", conflicts_with = "jobs")]
+    pub name: Option<String>,
+    /// With --dead: only with this error code
+    #[arg(long, requires = "dead", conflicts_with_all = ["jobs", "warned"], value_name = "CODE", value_parser = ErrorCode::parse)]
+    pub error_code: Option<ErrorCode>,
+    /// With --dead or --warned: only with this label
+    #[arg(long, requires = "by_filter", conflicts_with = "jobs", value_name = "TEXT", value_parser = values::selected_label)]
+    pub label: Option<String>,
     /// With --dead: only if a later run succeeded
-    #[arg(long, requires = "dead", conflicts_with = "jobs")]
+    #[arg(long, requires = "dead", conflicts_with_all = ["jobs", "warned"])]
     pub recovered: bool,
     /// A note on how it was dealt with
     #[arg(long, value_name = "TEXT", value_parser = values::nonempty)]

@@ -92,7 +92,7 @@ pub enum Verb {
     /// Change pending jobs: due time, priority, queue, or all to the present job file
     #[command(after_help = help::CHANGE, override_usage = help::CHANGE_USAGE)]
     Change(ChangeArgs),
-    /// Mark dead letters as dealt with: they stay in the history
+    /// Mark deaths and warnings as dealt with: they stay in the history
     #[command(after_help = help::RESOLVE, override_usage = help::RESOLVE_USAGE)]
     Resolve(ResolveArgs),
     /// Check a job file, and show each job's retry policy, or what would follow an exit

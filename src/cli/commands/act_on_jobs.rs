@@ -87,7 +87,7 @@ const GAP: Duration = Duration::from_millis(3);
 pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<ExitStatus> {
     let Some(mut store) = open(global, !args.which.dead, out)? else { return Ok(ExitStatus::SUCCESS) };
     let force = args.how.force;
-    let selected = Selected::read(global, &store, &args.which, Named::Dead, false)?;
+    let selected = Selected::read(global, &store, &args.which)?;
     let mut selected = Selected { latest: args.latest, ..selected };
     if args.how.redefine {
         let jobs = &selected.replacements(global, &mut store, args.dry_run)?;
@@ -128,11 +128,27 @@ pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<Ex
     selected.run(&mut store, Act::Change(&change), *dry_run, out)
 }
 
-/// Marks dead letters as dealt with.
+/// Marks dead letters, and successes with a warning, as dealt with.
 pub fn resolve(global: &Global, args: &ResolveArgs, out: &mut Output) -> Result<ExitStatus> {
-    let Some(mut store) = open(global, !args.which.dead, out)? else { return Ok(ExitStatus::SUCCESS) };
+    let is_by_filter = args.dead || args.warned;
+    let Some(mut store) = open(global, !is_by_filter, out)? else { return Ok(ExitStatus::SUCCESS) };
     let act = Act::Resolve { note: args.note.as_deref() };
-    let selected = Selected::read(global, &store, &args.which, Named::Dead, args.recovered)?;
+    let selected = if is_by_filter {
+        let filter = Filter {
+            name: args.name.clone(),
+            error_code: args.error_code.as_ref().map(ToString::to_string),
+            label: args.label.clone(),
+            recovered: args.recovered,
+            with_open_warning: args.warned,
+            dead_by_time: args.dead,
+            resolved: args.dead.then_some(false),
+            ..Filter::default()
+        };
+        let what = if args.dead { "unresolved dead letter" } else { "unresolved warning" };
+        Selected::by_filter(global, &store, what, &filter)?
+    } else {
+        Selected::by_id(global, &store, &args.jobs, Named::Resolvable)?
+    };
     selected.run(&mut store, act, false, out)
 }
 
@@ -167,33 +183,31 @@ struct Selected {
 }
 
 impl Selected {
-    fn read(
-        global: &Global,
-        store: &Store,
-        which: &Selection,
-        named: Named,
-        recovered: bool,
-    ) -> Result<Self> {
+    fn read(global: &Global, store: &Store, which: &Selection) -> Result<Self> {
         if !which.dead {
-            return Self::by_id(global, store, &which.jobs, named);
+            return Self::by_id(global, store, &which.jobs, Named::Dead);
         }
         let filter = Filter {
             name: which.name.clone(),
             error_code: which.error_code.as_ref().map(ToString::to_string),
             label: which.label.clone(),
-            recovered,
             dead_by_time: true,
             resolved: Some(false),
             ..Filter::default()
         };
-        let jobs = store.jobs(&filter, usize::MAX, clock::now())?;
+        Self::by_filter(global, store, "unresolved dead letter", &filter)
+    }
+
+    /// The jobs that this filter selects; `what` is what each of them is.
+    fn by_filter(global: &Global, store: &Store, what: &str, filter: &Filter) -> Result<Self> {
+        let jobs = store.jobs(filter, usize::MAX, clock::now())?;
         let mut jobs: Vec<JobRow> = jobs.collect::<store::Result<_>>()?;
         jobs.sort_unstable_by_key(|job| job.id);
         if jobs.is_empty() && !global.quiet {
-            suggest::warn_of_nothing(global, store, "unresolved dead letter", &filter)?;
+            suggest::warn_of_nothing(global, store, what, filter)?;
         }
         let ids: Vec<i64> = jobs.iter().map(|job| job.id).collect();
-        say_which_named(global, store, &filter, &ids)?;
+        say_which_named(global, store, filter, &ids)?;
         let jobs = jobs.into_iter().map(|job| (job.id, job)).collect();
         Ok(Self { ids, jobs, by_filter: true, ..Self::default() })
     }
@@ -405,7 +419,9 @@ impl Selected {
                 format!("job {id} is {state}; only pending jobs are changed{again}")
             }
             (Refusal::State(state), Act::Resolve { .. }) => {
-                format!("job {id} is {state}; only dead jobs are resolved")
+                format!(
+                    "job {id} is {state}; only dead jobs, and those that succeeded with a warning, are resolved"
+                )
             }
             (Refusal::State(JobState::Pending), Act::ReplaceEnded { jobs, .. }) if jobs.contains_key(&id) => {
                 let change = to_type("change", format_args!("{id} --redefine"));

@@ -28,6 +28,7 @@ pub fn imagined(args: &CheckArgs) -> Option<AttemptEnd> {
 #[derive(Debug, Serialize)]
 struct EndingJson {
     error_code: Option<ErrorCode>,
+    warning: Option<ErrorCode>,
     decision: String,
     dead_reason: Option<DeadReason>,
     delay_min_ms: Option<Millis>,
@@ -72,6 +73,7 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
     if out.json {
         out.object(&EndingJson {
             error_code: verdict.code,
+            warning: verdict.warning,
             decision: verdict.sentence,
             dead_reason: verdict.decision.dead_reason(),
             delay_min_ms: verdict.window.map(|(low, _)| low),
@@ -86,11 +88,11 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
         out.fact("seen as", &format!("{}, as the shell reports it", exit_words(reported)));
     }
     let shown = reported.as_ref().unwrap_or(end);
-    out.fact("code", &code_words(&definition.exit, shown, verdict.code.as_ref()));
+    out.fact("code", &code_words(&definition.exit, shown, &verdict));
     out.fact("decision", &verdict.sentence);
     if reported.is_some() {
         let own = Foreseen::of(definition, end, attempt);
-        if own.code != verdict.code {
+        if own.code != verdict.code || own.warning != verdict.warning {
             out.fact("else", &format!("if the signal ends the shell itself: {}", own.sentence));
         }
     }
@@ -114,6 +116,8 @@ pub fn name(typed: &str) -> Result<String, CliError> {
 struct Foreseen {
     /// None for a success.
     code: Option<ErrorCode>,
+    /// Of a success.
+    warning: Option<ErrorCode>,
     decision: Decision,
     /// The shortest and the longest delay until the retry.
     window: Option<(Millis, Millis)>,
@@ -138,7 +142,10 @@ impl Foreseen {
         };
         let code = verdict.code.as_ref().map_or("success", ErrorCode::as_str);
         let sentence = match (decision, window) {
-            (Decision::Succeeded, _) => "succeeded".to_owned(),
+            (Decision::Succeeded, _) => match &verdict.warning {
+                None => "succeeded".to_owned(),
+                Some(warning) => format!("succeeded with a warning: {}", warning.as_warning()),
+            },
             (Decision::Dead(reason), _) => {
                 format!("{code} is final: {}", final_because(reason, attempt, max_attempts))
             }
@@ -148,7 +155,7 @@ impl Foreseen {
                 format!("{code} is retried: attempt {} of {max_attempts} in {low}{span}", attempt + 1)
             }
         };
-        Self { code: verdict.code, decision, window, sentence }
+        Self { code: verdict.code, warning: verdict.warning, decision, window, sentence }
     }
 }
 
@@ -161,11 +168,12 @@ fn exit_words(end: &AttemptEnd) -> String {
     }
 }
 
-/// The error code, and which rule gave it.
-fn code_words(rules: &ExitRules, end: &AttemptEnd, code: Option<&ErrorCode>) -> String {
-    let Some(code) = code else {
+/// The error code, or the name of the warning, and which rule gave it.
+fn code_words(rules: &ExitRules, end: &AttemptEnd, verdict: &Foreseen) -> String {
+    let Some(code) = verdict.code.as_ref().or(verdict.warning.as_ref()) else {
         return "none: it is one of success_exit_codes".to_owned();
     };
+    let is_warning = verdict.warning.is_some();
     let Some(status) = end.status.filter(|_| end.cause.is_none()) else {
         return format!("{code}, which runner gives itself");
     };
@@ -177,10 +185,15 @@ fn code_words(rules: &ExitRules, end: &AttemptEnd, code: Option<&ErrorCode>) -> 
         "from the job's exit_codes"
     } else if from(&rules.file) {
         "from the file's exit_codes"
-    } else if rules.default.is_some() {
+    } else if rules.default.is_some() && !is_warning {
         "the default_error_code"
     } else {
         "as nothing maps it"
+    };
+    let code = if is_warning {
+        format!("none: it is one of warning_exit_codes, and named {code}")
+    } else {
+        code.to_string()
     };
     format!("{code}, {rule}")
 }

@@ -147,7 +147,8 @@ type Candidates = fn(&Typed) -> Vec<CompletionCandidate>;
 
 /// The function that finds the candidates for an argument of a verb; `None` if clap knows them itself.
 fn candidates(verb: &str, argument: &str) -> Option<Candidates> {
-    const UNFINISHED: &[JobState] = &[JobState::Pending, JobState::Running];
+    use StateFilter::{State, Warned};
+    const UNFINISHED: &[StateFilter] = &[State(JobState::Pending), State(JobState::Running)];
     Some(match (verb, argument) {
         ("enqueue", "name") => return None,
         ("enqueue", "names") | (_, "name") => declared,
@@ -164,11 +165,11 @@ fn candidates(verb: &str, argument: &str) -> Option<Candidates> {
         ("pause", "queue") => |typed| words(&queue_names(typed) - &paused(typed)),
         ("pause", "schedule") => |typed| words(schedules(typed, false)),
         ("prune", "state") => |_| words(["succeeded", "cancelled", "dead"]),
-        ("resolve", "jobs") => |typed| jobs(typed, &[JobState::Dead]),
+        ("resolve", "jobs") => |typed| jobs(typed, &[State(JobState::Dead), Warned]),
         ("resume", "queue") => |typed| words(paused(typed)),
         ("resume", "schedule") => |typed| words(schedules(typed, true)),
-        ("change", "jobs") => |typed| jobs(typed, &[JobState::Pending]),
-        ("retry", "jobs") => |typed| jobs(typed, &[JobState::Dead, JobState::Cancelled]),
+        ("change", "jobs") => |typed| jobs(typed, &[State(JobState::Pending)]),
+        ("retry", "jobs") => |typed| jobs(typed, &[State(JobState::Dead), State(JobState::Cancelled)]),
         ("wait" | "cancel", "jobs") => |typed| jobs(typed, UNFINISHED),
         (_, "queue" | "to_queue") => |typed| words(queue_names(typed)),
         (_, "error_code") => |typed| words(typed.overview().dead_by_error_code.into_keys()),
@@ -214,9 +215,8 @@ fn schedules(typed: &Typed, paused: bool) -> Vec<String> {
 }
 
 /// The newest jobs in these states, or in any.
-fn newest(typed: &Typed, states: &[JobState]) -> Vec<JobRow> {
-    let states = states.iter().copied().map(StateFilter::State).collect();
-    let filter = Filter { states, ..Filter::default() };
+fn newest(typed: &Typed, states: &[StateFilter]) -> Vec<JobRow> {
+    let filter = Filter { states: states.to_vec(), ..Filter::default() };
     let read = |store: Store| -> Option<Vec<JobRow>> {
         store.jobs(&filter, MAX_IDS, clock::now()).ok()?.collect::<store::Result<_>>().ok()
     };
@@ -224,10 +224,11 @@ fn newest(typed: &Typed, states: &[JobState]) -> Vec<JobRow> {
 }
 
 /// The ids of the newest jobs in these states, or in any, and then their names.
-fn jobs(typed: &Typed, states: &[JobState]) -> Vec<CompletionCandidate> {
+fn jobs(typed: &Typed, states: &[StateFilter]) -> Vec<CompletionCandidate> {
     let jobs = newest(typed, states);
-    let id =
-        |job: &JobRow| with_help(&job.id.to_string(), &format!("{}, {}", job.definition.name, job.status()));
+    let id = |job: &JobRow| {
+        with_help(&job.id.to_string(), &format!("{}, {}", job.definition.name, job.shown_status()))
+    };
     let mut names = BTreeMap::new();
     for job in &jobs {
         names.entry(&job.definition.name).or_insert(job.id);

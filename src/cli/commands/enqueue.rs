@@ -138,7 +138,7 @@ fn wait(out: &mut Output, store: &mut Store, jobs: &[Enqueued], args: WaitOption
     waited.map(|status| status_of_waited(out, status))
 }
 
-/// Reports a job that has ended, or that only a person can get going. A success is silent, but with `--json`.
+/// Reports a job that has ended, or that only a person can get going. A success without a warning is silent, but with `--json`.
 pub fn report_final(
     out: &mut Output,
     store: &Store,
@@ -147,11 +147,12 @@ pub fn report_final(
     created: bool,
     with_its_output: bool,
 ) -> Result<()> {
-    if out.json && !(out.quiet && job.state == JobState::Succeeded) {
+    let is_plain_success = job.state == JobState::Succeeded && job.warning.is_none();
+    if out.json && !(out.quiet && is_plain_success) {
         out.object(&waited_json(store, job, last, created)?);
         out.send();
     }
-    if job.state == JobState::Succeeded {
+    if is_plain_success {
         return Ok(());
     }
     // Why such a job cannot go on was told when that was seen.
@@ -176,6 +177,16 @@ pub fn report_final(
     Ok(())
 }
 
+/// Tells of a dependency that has succeeded with a warning.
+pub fn report_warned(out: &mut Output, store: &Store, job: &JobRow) -> Result<()> {
+    let last = store.attempt(job.id, job.attempts)?;
+    tell(out, job, last.as_ref(), "");
+    if out.quiet && !out.json {
+        show_output(out, store, job, last.as_ref())?;
+    }
+    Ok(())
+}
+
 /// Prints a job and nothing else, with `--json`.
 pub fn print_waited(out: &mut Output, store: &Store, job: &JobRow, created: bool) -> Result<()> {
     if out.json {
@@ -195,24 +206,25 @@ fn waited_json(store: &Store, job: &JobRow, last: Option<&Attempt>, created: boo
     Ok(object)
 }
 
-/// Says that a job did not succeed, and what its last attempt reported, such as the program that is not there. `at` says when, if
-/// that may have been another night.
+/// Says that a job did not succeed, or did with a warning, and what its last attempt reported, such as the program that is not
+/// there. `at` says when, if that may have been another night.
 fn tell(out: &mut Output, job: &JobRow, last: Option<&Attempt>, at: &str) {
     out.send();
     warn(&format!("{}{at}; {} tells more", final_text(job), to_type("inspect", job.id)));
-    let last = last.filter(|_| has_failed(job) && !out.json);
+    let last = last.filter(|_| has_words(job) && !out.json);
     if let Some((number, message)) = last.and_then(|last| last.message.as_ref().map(|it| (last.number, it))) {
         warn(&format!("attempt {number}: {}", shown_line(message)));
     }
 }
 
-const fn has_failed(job: &JobRow) -> bool {
-    matches!(job.state, JobState::Dead | JobState::Cancelled)
+/// Whether it has ended, and not as it was to.
+const fn has_words(job: &JobRow) -> bool {
+    matches!(job.state, JobState::Dead | JobState::Cancelled) || job.warning.is_some()
 }
 
-/// Prints what the last attempt of a dead job wrote, if that is asked for, each stream to the same stream of this program.
+/// Prints what the last attempt of such a job wrote, if that is asked for, each stream to the same stream of this program.
 fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: Option<&Attempt>) -> Result<()> {
-    let Some(last) = last.filter(|_| has_failed(job)) else { return Ok(()) };
+    let Some(last) = last.filter(|_| has_words(job)) else { return Ok(()) };
     let output = store.output(last.job_id, last.number)?;
     if out.json {
         out.object(&with_output(attempt_json(job, Some(last)), &output));

@@ -175,6 +175,11 @@ fn end(
     if let Some(alert) = gave_up {
         warn(&alert.message);
     }
+    for before in store.warned_before(worker, id)? {
+        if let Some(before) = find_job::job_if_there(&store, before, clock::now())? {
+            enqueue::report_warned(out, &store, &before)?;
+        }
+    }
     let last = store.attempt(id, job.attempts)?;
     enqueue::report_final(out, &store, &job, last.as_ref(), created, out.quiet)?;
     // A job that had ended by itself keeps its exit status.

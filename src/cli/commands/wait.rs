@@ -44,13 +44,13 @@ pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitSta
     }
     let ids = without_own(&store, args, ids, out.quiet)?;
     let waited = Waiter::new(args.timeout, out.quiet)?.wait_for(&mut store, &ids, &mut |_, job, _| {
-        if out.quiet && job.state == JobState::Succeeded {
+        if out.quiet && job.state == JobState::Succeeded && job.warning.is_none() {
             return Ok(());
         }
         if out.json {
             out.object(&job_json(job));
         } else {
-            out.line(final_line(job, &out.paint_status(job.status())));
+            out.line(final_line(job, &out.paint_status(&job.shown_status())));
         }
         out.send();
         Ok(())
@@ -115,7 +115,7 @@ fn selected(global: &Global, store: &Store, args: &WaitArgs) -> Result<Vec<i64>>
 
 /// Says in one line how a job ended.
 pub fn final_text(job: &JobRow) -> String {
-    final_line(job, job.status())
+    final_line(job, &job.shown_status())
 }
 
 /// [`final_text`] with this word for the state.

@@ -42,13 +42,16 @@ pub struct UnfinishedJobs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DayCounts {
     pub succeeded: usize,
+    /// Those of the succeeded that had a warning.
+    pub warned: usize,
     pub dead: usize,
     pub cancelled: usize,
     pub unfinished: usize,
 }
 
 impl DayCounts {
-    fn add(&mut self, state: JobState) {
+    fn add(&mut self, state: JobState, is_warned: bool) {
+        self.warned += usize::from(is_warned);
         *match state {
             JobState::Succeeded => &mut self.succeeded,
             JobState::Dead => &mut self.dead,
@@ -153,7 +156,8 @@ impl Store {
         let begin = days.first().copied().unwrap_or(now);
         // From the newest job of the name back. Of a job that was replaced by another the other one counts, which is for the same time.
         let sql = &format!(
-            "SELECT iif({}, 'dead', state) AS state, scheduled_for, enqueued_at, replaced_by IS NOT NULL AS is_replaced
+            "SELECT iif({}, 'dead', state) AS state, scheduled_for, enqueued_at, replaced_by IS NOT NULL AS is_replaced,
+                    warning IS NOT NULL AS is_warned
              FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC",
             has_expired("jobs", "?2")
         );
@@ -178,7 +182,7 @@ impl Store {
                     }
                     let day = days.partition_point(|begin| *begin <= at).saturating_sub(1);
                     if let Some(counts) = counts.days.get_mut(day) {
-                        counts.add(state);
+                        counts.add(state, row.get("is_warned")?);
                     }
                     Ok(None)
                 })?;

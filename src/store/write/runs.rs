@@ -135,6 +135,16 @@ impl Store {
         })
     }
 
+    /// The dependencies of this job of a `run`, direct or not, that it has run and that succeeded with a warning.
+    pub fn warned_before(&self, worker: i64, job: i64) -> Result<Vec<i64>> {
+        let sql = "WITH RECURSIVE before (id) AS
+                       (SELECT dependency_id FROM dependencies WHERE job_id = ?2 UNION
+                        SELECT d.dependency_id FROM before JOIN dependencies AS d ON d.job_id = before.id)
+                   SELECT j.id FROM before JOIN jobs AS j ON j.id = before.id
+                   WHERE j.run_worker_id = ?1 AND j.warning IS NOT NULL ORDER BY j.id";
+        self.read(|tx| all(tx, sql, [worker, job], value))
+    }
+
     /// This job of a `run`, and those unfinished ones of the same `run` that it depends on.
     pub fn with_dependencies_of_run(&self, worker: i64, job: i64) -> Result<Vec<i64>> {
         let sql = "WITH RECURSIVE before (id) AS

@@ -19,21 +19,28 @@ const GAP: i64 = 8;
 /// A bar that is narrower has a tick, which is this wide on a telephone.
 const TICK: i64 = 60;
 
+/// The number of kinds.
+const KINDS: usize = 5;
+
 /// How an attempt went, as its colour shows it, from the top of a bar to its bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Failed,
+    /// A success with a warning.
+    Warned,
     Running,
     CutShort,
     Succeeded,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 4] = [Self::Failed, Self::Running, Self::CutShort, Self::Succeeded];
+    pub(super) const ALL: [Self; KINDS] =
+        [Self::Failed, Self::Warned, Self::Running, Self::CutShort, Self::Succeeded];
 
     /// None of a job that is due: it has no attempt.
-    pub(super) const fn of(stage: Stage) -> Option<Self> {
+    pub(super) const fn of(stage: Stage, is_warned: bool) -> Option<Self> {
         match stage {
+            Stage::Ended(Outcome::Succeeded) if is_warned => Some(Self::Warned),
             Stage::Due => None,
             Stage::Running => Some(Self::Running),
             Stage::Ended(Outcome::Succeeded) => Some(Self::Succeeded),
@@ -46,6 +53,7 @@ impl Kind {
     pub(super) const fn class(self) -> &'static str {
         match self {
             Self::Failed => "f",
+            Self::Warned => "a",
             Self::Running => "n",
             Self::CutShort => "i",
             Self::Succeeded => "o",
@@ -55,6 +63,7 @@ impl Kind {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Failed => "failed",
+            Self::Warned => "succeeded with a warning",
             Self::Running => "running",
             Self::CutShort => "cut short",
             Self::Succeeded => "succeeded",
@@ -113,7 +122,7 @@ pub(super) fn bars(spans: &[AttemptSpan], cell: i64) -> Vec<TimelineBar> {
 }
 
 /// Divides a height in proportion to these numbers. The parts add up to the height if any number is above zero.
-pub(super) fn split(height: i64, numbers: [usize; 4]) -> [i64; 4] {
+pub(super) fn split(height: i64, numbers: [usize; KINDS]) -> [i64; KINDS] {
     let all = i64::try_from(numbers.iter().sum::<usize>()).unwrap_or(i64::MAX).max(1);
     let (mut before, mut drawn) = (0, 0);
     numbers.map(|number| {
@@ -125,8 +134,8 @@ pub(super) fn split(height: i64, numbers: [usize; 4]) -> [i64; 4] {
 }
 
 /// How many of these are of each kind, in the order of [`Kind::ALL`].
-pub(super) fn count(kinds: impl Iterator<Item = Kind>) -> [usize; 4] {
-    let mut numbers = [0; 4];
+pub(super) fn count(kinds: impl Iterator<Item = Kind>) -> [usize; KINDS] {
+    let mut numbers = [0; KINDS];
     for kind in kinds {
         if let Some(number) = numbers.get_mut(kind as usize) {
             *number += 1;
@@ -138,13 +147,13 @@ pub(super) fn count(kinds: impl Iterator<Item = Kind>) -> [usize; 4] {
 /// The outlines of split bars, and the ticks of narrow ones: for each kind a path.
 #[derive(Default)]
 pub(super) struct Paths {
-    bars: [String; 4],
-    ticks: [String; 4],
+    bars: [String; KINDS],
+    ticks: [String; KINDS],
 }
 
 impl Paths {
     /// Adds a bar that is split in proportion to these numbers.
-    pub(super) fn add(&mut self, from: i64, to: i64, numbers: [usize; 4]) {
+    pub(super) fn add(&mut self, from: i64, to: i64, numbers: [usize; KINDS]) {
         let is_tick = to - from < TICK;
         let paths = if is_tick { &mut self.ticks } else { &mut self.bars };
         let (mut top, width) = (0, (to - from - GAP).max(1));
@@ -187,11 +196,11 @@ mod tests {
     #[test]
     fn the_share_of_red_is_the_share_of_failures() {
         for (failed, others) in [(0, 7), (1, 19), (29, 71), (97, 3), (5, 0)] {
-            let [red, _, _, green] = split(1_000, [failed, 0, 0, others]);
+            let [red, _, _, _, green] = split(1_000, [failed, 0, 0, 0, others]);
             assert_eq!(red, 1_000 * i64::try_from(failed).unwrap() / i64::try_from(failed + others).unwrap());
             assert_eq!(red + green, 1_000);
         }
-        assert_eq!(split(100, [0; 4]), [0; 4]);
+        assert_eq!(split(100, [0; KINDS]), [0; KINDS]);
     }
 
     #[test]

@@ -44,7 +44,10 @@ pub(super) fn draw(
         let memory = |peak: MemoryPeak| peak.to_string();
         vec![
             html! { (job_text(name)) @if let Some(folder) = folder { ", " (job_text(&folder)) } },
-            html! { (stats.succeeded) },
+            html! {
+                (stats.succeeded)
+                @if stats.warnings > 0 { ", " span.warned { (stats.warnings) " with a warning" } }
+            },
             html! { span.bad[stats.dead > 0 && worst.is_alarming(name, file)] { (stats.dead) } },
             html! { (span(stats.runs.percentile(50))) },
             html! { (span(stats.runs.max())) },

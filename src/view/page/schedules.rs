@@ -64,7 +64,7 @@ impl WeekOfSchedules {
                 self.week(row, now),
                 html! {
                     @if let Some((at, id)) = row.last { (when(at, now)) ", job " (id) }
-                    @if let Some(state) = last_status { " " span.bad[*state == "dead" && worst.is_alarming(row.name(), Some(&row.file))] { (state) } }
+                    @if let Some(state) = last_status { " " span.bad[state == "dead" && worst.is_alarming(row.name(), Some(&row.file))].warned[state.contains(", ")] { (state) } }
                     @if row.skipped > 0 { @if row.last.is_some() { ", " } (row.skipped) " skipped" }
                 },
                 html! {
@@ -91,9 +91,10 @@ impl WeekOfSchedules {
         for (((day, missed), x), begin) in
             ended.days.iter().zip(&missed).zip((0..).step_by(100)).zip(&self.days)
         {
-            let DayCounts { succeeded, dead, cancelled, unfinished } = *day;
+            let DayCounts { succeeded, warned, dead, cancelled, unfinished } = *day;
             let counts = [
                 (succeeded, "succeeded"),
+                (warned, "of these with a warning"),
                 (dead, "dead"),
                 (cancelled, "cancelled"),
                 (unfinished, "unfinished"),
@@ -108,7 +109,7 @@ impl WeekOfSchedules {
             words.push(format!("{} {}: {said}", part(0, 3), part(12, 14)));
             dates.push(part(12, 14));
             if succeeded + dead + cancelled + unfinished > 0 {
-                paths.add(x, x + CELL, [dead, unfinished, cancelled, succeeded]);
+                paths.add(x, x + CELL, [dead, warned, unfinished, cancelled, succeeded - warned]);
             } else if *missed == 0 {
                 let _ = write!(empty, "M{} 90h60", x + 16);
             }
@@ -141,7 +142,7 @@ impl WeekOfSchedules {
         let count = |(begin, (end, day)): (&Timestamp, (Timestamp, &DayCounts))| {
             let from = Timestamp(begin.0 - 1).max(known_since);
             let due = times.upcoming(from).take_while(|at| *at < end.min(until)).take(MAX_TIMES).count();
-            let DayCounts { succeeded, dead, cancelled, unfinished } = *day;
+            let DayCounts { succeeded, dead, cancelled, unfinished, .. } = *day;
             let brought = succeeded + dead + cancelled + unfinished;
             let missed = due.saturating_sub(brought);
             // Where the times of an interval lay before its last one is not known, so that one of them says nothing.

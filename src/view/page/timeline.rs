@@ -163,6 +163,7 @@ fn key(class: &str, word: &str) -> Markup {
 struct NameRow<'a> {
     attempts: Vec<&'a TimelineAttempt>,
     failures: usize,
+    warnings: usize,
     waiting: usize,
     /// The due time of the job that has been waiting longest.
     waits_since: Option<Timestamp>,
@@ -170,7 +171,8 @@ struct NameRow<'a> {
 
 impl<'a> NameRow<'a> {
     fn add(&mut self, attempt: &'a TimelineAttempt) {
-        self.failures += usize::from(Kind::of(attempt.stage) == Some(Kind::Failed));
+        self.failures += usize::from(kind(attempt) == Kind::Failed);
+        self.warnings += usize::from(kind(attempt) == Kind::Warned);
         self.attempts.push(attempt);
     }
 
@@ -186,17 +188,18 @@ impl<'a> NameRow<'a> {
 
     /// The jobs of which an attempt failed and a later one succeeded.
     fn recovered(&self) -> usize {
-        let of = |kind| {
-            let attempts = self.attempts.iter().filter(move |attempt| Kind::of(attempt.stage) == Some(kind));
+        let of = |kinds: &[Kind]| {
+            let attempts = self.attempts.iter().filter(|attempt| kinds.contains(&kind(attempt)));
             attempts.map(|attempt| attempt.job_id).collect::<BTreeSet<_>>()
         };
-        of(Kind::Failed).intersection(&of(Kind::Succeeded)).count()
+        of(&[Kind::Failed]).intersection(&of(&[Kind::Succeeded, Kind::Warned])).count()
     }
 
     fn summary(&self) -> String {
         let parts = [
             (self.attempts.len(), counted(self.attempts.len(), "attempt")),
             (self.failures, format!("{} failed", self.failures)),
+            (self.warnings, format!("{} with a warning", self.warnings)),
             (self.recovered(), format!("{} recovered", self.recovered())),
             (self.waiting, format!("{} waiting", self.waiting)),
         ];
@@ -269,7 +272,7 @@ fn wait_path(mut spans: Vec<(i64, i64)>) -> String {
 }
 
 fn kind(attempt: &TimelineAttempt) -> Kind {
-    Kind::of(attempt.stage).unwrap_or(Kind::Running)
+    Kind::of(attempt.stage, attempt.warning.is_some()).unwrap_or(Kind::Running)
 }
 
 /// When an attempt began and ended. One that runs goes on to the end of the axis.
@@ -283,7 +286,10 @@ fn outcome(attempt: &TimelineAttempt) -> String {
     let code = attempt.error_code.as_deref().map(job_text);
     match (attempt.stage, code) {
         (Stage::Expired, _) => "not started in time".to_owned(),
-        (Stage::Ended(outcome), None) => outcome.to_string(),
+        (Stage::Ended(outcome), None) => match &attempt.warning {
+            Some(warning) => format!("{outcome}, {}", job_text(&warning.as_warning())),
+            None => outcome.to_string(),
+        },
         (Stage::Ended(outcome), Some(code)) if !outcome.is_failure() => {
             if outcome.as_str().eq_ignore_ascii_case(&code) {
                 outcome.to_string()
@@ -308,12 +314,23 @@ fn to_the_second(at: Timestamp, page: Timestamp) -> Markup {
     }
 }
 
-/// The facts of the picture as a table: failures before others, the newest first, as many as there is
-/// room for.
+/// The class of the words for this kind, where they have one.
+fn class(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Failed => Some("bad"),
+        Kind::Warned => Some("warned"),
+        _ => None,
+    }
+}
+
+/// The facts of the picture as a table: failures and warnings before others, the newest first, as many as
+/// there is room for.
 fn facts(all: &[&TimelineAttempt], is_folded: bool, now: Timestamp) -> Markup {
     let mut shown: Vec<_> =
-        all.iter().copied().filter(|attempt| !is_folded || kind(attempt) == Kind::Failed).collect();
-    shown.sort_by_key(|attempt| Reverse((kind(attempt) == Kind::Failed, began(attempt))));
+        all.iter().copied().filter(|attempt| !is_folded || class(kind(attempt)).is_some()).collect();
+    shown.sort_by_key(|attempt| {
+        Reverse((kind(attempt) == Kind::Failed, class(kind(attempt)).is_some(), began(attempt)))
+    });
     shown.truncate(MAX_FACTS);
     shown.sort_by_key(|attempt| Reverse((began(attempt), attempt.job_id, attempt.number)));
     let left_out = all.len() - shown.len();
@@ -328,7 +345,7 @@ fn facts(all: &[&TimelineAttempt], is_folded: bool, now: Timestamp) -> Markup {
                             th scope="row" { (attempt.job_id) "." (attempt.number) }
                             td { (job_text(&attempt.name)) }
                             td { @if let Some(at) = began(attempt) { (to_the_second(at, now)) } }
-                            td class=[(kind(attempt) == Kind::Failed).then_some("bad")] {
+                            td class=[class(kind(attempt))] {
                                 (outcome(attempt)) @if attempt.duration.is_some() { " " span.at { "after " (span(attempt.duration)) } }
                             }
                         }

@@ -49,7 +49,7 @@ pub fn draw(out: &mut Output, facts: &JobFacts, now: Timestamp) {
         out.line("");
     }
     draw_history(out, job, attempts);
-    if attempts.last().is_some_and(|last| last.outcome != Outcome::Succeeded) {
+    if attempts.last().is_some_and(|last| last.outcome != Outcome::Succeeded || last.warning.is_some()) {
         draw_last_lines(out, output);
     }
     if let Some(since) = job.running_since() {
@@ -76,7 +76,8 @@ fn draw_heading(
     more: impl Iterator<Item = String>,
     now: Timestamp,
 ) {
-    let (name, status) = (out.paint(Style::Strong, &job.definition.name), out.paint_status(job.status()));
+    let (name, status) =
+        (out.paint(Style::Strong, &job.definition.name), out.paint_status(&job.shown_status()));
     out.line(format!("job {} {name}: {status}", job.id));
     for line in status_text(job, workers, now).into_iter().chain(more) {
         out.prose("  ", &line);
@@ -163,6 +164,7 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, definition: &JobDefinition)
     let took = attempt.duration.map(human_duration).unwrap_or_default();
     let exit = exit_summary(attempt);
     let exit = match attempt.outcome {
+        Outcome::Succeeded if attempt.warning.is_some() => out.paint(Style::Warn, &exit),
         Outcome::Succeeded => out.paint(Style::Good, &exit),
         Outcome::Interrupted | Outcome::Cancelled => exit,
         _ => out.paint(Style::Bad, &exit),
@@ -188,6 +190,11 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, definition: &JobDefinition)
 /// Why the attempt ended, unless it ended by itself, and how its process exited.
 fn exit_summary(attempt: &Attempt) -> String {
     let stopped = match attempt.outcome {
+        // The exit status stands beside the name that it has.
+        Outcome::Succeeded if let Some(warning) = &attempt.warning => {
+            let has_name = warning.as_exit().is_none();
+            Some(if has_name { attempt.shown_outcome() } else { attempt.outcome.to_string() })
+        }
         Outcome::Succeeded | Outcome::Failed => None,
         Outcome::TimedOut => Some("timed out".to_owned()),
         Outcome::SpawnFailed => Some("not started".to_owned()),
@@ -225,6 +232,9 @@ fn what_to_type(job: &JobRow, has_output: bool, is_done_again: bool) -> String {
             Some(to_type("change", format_args!("{id} --now")))
         }
         JobState::Running => Some(to_type("cancel", id)),
+        JobState::Succeeded if job.warning.is_some() && job.resolved_at.is_none() => {
+            Some(to_type("resolve", id))
+        }
         JobState::Pending | JobState::Succeeded => None,
     };
     logs.into_iter().chain(change).collect::<Vec<_>>().join("   ")
@@ -242,7 +252,7 @@ pub fn draw_one_attempt(
     let name = out.paint(Style::Strong, &job.definition.name);
     let heading = format!("job {} {name}, attempt {number}:", job.id);
     if let Some(attempt) = ended {
-        let outcome = out.paint_status(attempt.outcome.as_str());
+        let outcome = out.paint_status(&attempt.shown_outcome());
         let code = attempt.error_code.as_ref().map(|code| format!(", {code}")).unwrap_or_default();
         out.line(format!("{heading} {outcome}{code}"));
         draw_attempt_facts(out, attempt, &job.definition, now);

@@ -37,7 +37,7 @@ pub fn jobs(
         .column(Column::label(), |job| job.shown_label().unwrap_or_default())
         .column(Column::folded("jobs"), |_| String::new())
         .column(Column::new("queue").name().dropped(1), |job| job.definition.queue.clone())
-        .column(Column::new("state").status(), |job| job.status().to_owned())
+        .column(Column::new("state").status(), JobRow::shown_status)
         .column(Column::new("runs").right(), attempts_text)
         .column(Column::new("when"), |job| {
             relative_time(if job.phase.is_some() { job.run_at } else { job.changed_at }, now)
@@ -85,7 +85,7 @@ pub fn attempts(
         })
         .column(Column::new("name").name(), |row| row.name.clone())
         .column(Column::label(), |row| row.label.clone().unwrap_or_default())
-        .column(Column::new("outcome").status(), |row| row.attempt.outcome.to_string())
+        .column(Column::new("outcome").status(), |row| row.attempt.shown_outcome())
         .column(Column::new("ended").dropped(1), |row| exit_text(&row.attempt).unwrap_or_default())
         .column(Column::new("took").right().dropped(2), |row| span(row.attempt.duration))
         .column(Column::new("when"), |row| relative_time(row.attempt.finished_at, now))
@@ -294,9 +294,7 @@ pub fn schedules(
         .column(Column::new("job").right().dropped(4), |row| {
             row.schedule.last.map(|(_, id)| id.to_string()).unwrap_or_default()
         })
-        .column(Column::new("state").status().dropped(6), |row| {
-            row.last_status.unwrap_or_default().to_owned()
-        })
+        .column(Column::new("state").status().dropped(6), |row| row.last_status.clone().unwrap_or_default())
         .column(Column::new("skipped").right().dropped(2), |row| row.schedule.skipped.to_string());
     let nothing = if is_filtered {
         "no schedules".to_owned()
@@ -391,6 +389,9 @@ pub fn stats(
         })
         .column(Column::new("jobs").right().dropped(10), |of| of.jobs().to_string())
         .column(Column::new("ok").right(), |of| of.success_rate().map(percent).unwrap_or_default())
+        .column_if(stats.iter().any(|of| of.warnings > 0), Column::new("warned").right().dropped(6), |of| {
+            of.warnings.to_string()
+        })
         .column(Column::new("tries").right().dropped(7), |of| {
             of.attempts_per_success().map(|tries| format!("{tries:.1}")).unwrap_or_default()
         })

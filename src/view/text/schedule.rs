@@ -12,7 +12,7 @@ const LATE: Millis = Millis::from_secs(5);
 /// A schedule, and the state of the job that it last enqueued.
 pub struct ScheduleRow {
     pub schedule: StoredSchedule,
-    pub last_status: Option<&'static str>,
+    pub last_status: Option<String>,
 }
 
 /// When a schedule fires next in this boot: `in 9h 52m`, `overdue 1m 31s`, `at the next boot`, `paused`, `never`.

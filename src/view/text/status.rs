@@ -21,7 +21,13 @@ pub fn status_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Ve
     match job.state {
         JobState::Succeeded => {
             let attempts = counted(job.attempts, "attempt");
-            vec![format!("done {} after {attempts}", relative_time(job.changed_at, now))]
+            let mut lines = vec![format!("done {} after {attempts}", relative_time(job.changed_at, now))];
+            if let Some(warning) = &job.warning {
+                lines.push(format!("it is a success with a warning: {}", warning.as_warning()));
+                lines.extend(job.last_message.as_deref().map(shown_line));
+                lines.extend(resolution_text(job, now));
+            }
+            lines
         }
         JobState::Cancelled => {
             let replaced = job.replaced_by.map(|by| format!(": replaced by job {by}")).unwrap_or_default();

@@ -80,7 +80,7 @@ pub(super) fn schedule_rows(
 ) -> Result<Vec<ScheduleRow>> {
     let with_status = |schedule: StoredSchedule| {
         let job = schedule.last.map(|(_, id)| store.job(id, now)).transpose()?.flatten();
-        Ok(ScheduleRow { schedule, last_status: job.map(|job| job.status()) })
+        Ok(ScheduleRow { schedule, last_status: job.map(|job| job.shown_status()) })
     };
     schedules.into_iter().map(with_status).collect()
 }
