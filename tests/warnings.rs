@@ -264,4 +264,6 @@ fn the_log_of_a_worker_tells_of_a_warning() {
     );
     sandbox.add("sync");
     sandbox.run("work --drain").says("sync: succeeded, VANISHED after").ok();
+    sandbox.add("sync");
+    sandbox.run("work --drain -q").says("runner: job 5 sync: succeeded, VANISHED after").ok();
 }

@@ -91,9 +91,9 @@ pub fn own_workers(db: &Path) {
     sql.execute("UPDATE workers SET db_path = ?1", [db.as_os_str().as_encoded_bytes()]).expect("an update");
 }
 
-/// Whether a quiet worker told of nothing but attempts that were lost, deaths, and jobs that wait for dead ones.
+/// Whether a quiet worker told of nothing but attempts that were lost, deaths, warnings, and jobs that wait for dead ones.
 pub fn only_told_of_deaths(ran: &Finished) -> bool {
-    let words = [" lost: ", ": dead", " is retried", "wait"];
+    let words = [" lost: ", ": dead", ": succeeded, ", " is retried", "wait"];
     ran.stderr.lines().all(|line| words.iter().any(|word| line.contains(word)))
 }
 

@@ -6,8 +6,9 @@
 use runner::model::Missed;
 
 /// The kinds that are enqueued, and how many of a hundred jobs are of each.
-pub const KINDS: [(&str, u32); 10] = [
-    ("quick", 26),
+pub const KINDS: [(&str, u32); 11] = [
+    ("quick", 20),
+    (WARNED, 6),
     ("slow", 12),
     ("fork", 14),
     ("daemon", 8),
@@ -18,6 +19,10 @@ pub const KINDS: [(&str, u32); 10] = [
     ("late", 4),
     ("missing", 4),
 ];
+
+/// The job that succeeds with a warning, and its alert.
+pub const WARNED: &str = "warned";
+pub const TOLD: &str = "told";
 
 /// The jobs with a schedule, how many milliseconds lie between its times, and what it makes of missed ones. A kill often meets a
 /// time that comes.
@@ -103,6 +108,14 @@ command = ["./no-such-program"]
 max_attempts = 2
 auto_retry_for = ["*"]
 
+[jobs.warned]
+command = ". ./lines.sh; say start; say end; exit 24"
+warning_exit_codes = [24]
+on_warning = "told"
+
+[jobs.told]
+command = ". ./lines.sh; say start; say end"
+
 [jobs.first]
 command = ". ./lines.sh; say start; beats 2 beat; say end"
 
@@ -137,7 +150,9 @@ queue = "nights"
 max_attempts = 1000
 
 [jobs.nightly-last]
-command = ". ./lines.sh; say start; beats 2 beat; say end"
+description = "Succeeds with a warning"
+command = ". ./lines.sh; say start; beats 2 beat; say end; exit 24"
+warning_exit_codes = [24]
 queue = "nights"
 max_attempts = 1000
 after = ["nightly-first"]

@@ -106,6 +106,18 @@ fn check(sandbox: &Sandbox, shared: &Shared, rows: &Rows) {
     let fired = rows.named(jobs::AT_BOOT).count();
     shared.expect(fired == boots, || format!("{fired} jobs were enqueued at {boots} boots"));
 
+    let sql = sandbox.sql();
+    let warned = sql.number(&format!(
+        "SELECT count(*) FROM jobs WHERE name = '{}' AND warning = 'EXIT_24'",
+        jobs::WARNED
+    ));
+    let told = i64::try_from(rows.named(jobs::TOLD).count()).expect("a number of rows");
+    shared.expect(warned == told, || format!("{warned} jobs were warned, and {told} alerts tell of them"));
+    let counted = sql.number("SELECT coalesce(sum(warnings), 0) FROM warning_totals");
+    let all = sql.number("SELECT count(*) FROM jobs WHERE warning IS NOT NULL");
+    shared.expect(counted == all, || format!("{all} jobs were warned, and {counted} were counted"));
+    shared.expect(warned > 0, || "no job succeeded with a warning".to_owned());
+
     // A run in which little happened would prove little.
     let replaced = shared.replaced.load(Ordering::Relaxed);
     shared.expect(replaced > 0, || "no waiting job was replaced by another".to_owned());
