@@ -269,6 +269,16 @@ mod tests {
     }
 
     #[test]
+    fn a_status_that_is_a_warning_is_left_alone() {
+        let line = Command::Shell(Bytes::from("make"));
+        let mut line = definition(line, &[0], "SIGKILL=OOM", "", "", "SIGNAL_KILL SIGNAL_SEGV");
+        line.exit.warning = vec![137];
+        line.add_shell_statuses();
+        let [job, _, _, never] = shown(&line);
+        assert_eq!([job, never], ["SIGKILL=OOM", "SIGNAL_KILL SIGNAL_SEGV EXIT_139"]);
+    }
+
+    #[test]
     fn a_family_of_signals_speaks_of_all_their_statuses() {
         let definition = frozen(&[0, 129], ["140=A", "", "", "SIGNAL_*"]);
         let [_, _, _, never] = shown(&definition);

@@ -210,14 +210,23 @@ pub struct Warned {
     pub words: String,
     /// The last attempt of the newest wrote something.
     pub has_output: bool,
-    /// Of the newest; not all need be named.
+    /// The labels of the newest, and whether there are more.
     pub labels: Vec<String>,
+    pub has_more_labels: bool,
     /// The label that was asked for; an empty one stands for none.
     pub wanted_label: Option<String>,
     /// The job file that declares them; none if it is not known.
     pub file: Option<String>,
-    /// No other entry is about warnings of this name.
-    pub is_only_of_name: bool,
+    pub others: OtherWarned,
+}
+
+/// The other entries about warnings of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherWarned {
+    None,
+    /// All of them are of the same job file.
+    OfSameFile,
+    OfOtherFiles,
 }
 
 /// Which dead letters do the same, so that one run does for several.

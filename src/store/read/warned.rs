@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 
 use super::deaths::entries::{LastRun, last_run};
 use super::filter::{Conditions, Filter, OPEN_WARNING};
-use super::problem::{AttentionEntry, Count, Problem, Warned};
+use super::problem::{AttentionEntry, Count, OtherWarned, Problem, Warned};
 use crate::model::{Attention, ErrorCode};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Tx;
@@ -17,8 +17,8 @@ use crate::store::write::job_files;
 use crate::store::write::same_work::later_success_without_warning;
 use crate::text::Timestamp;
 
-/// At most this number of jobs of a name and warning is read.
-const MAX_COUNTED: usize = if cfg!(test) { 4 } else { 1_000 };
+/// At most this number of jobs of a name and warning is read: each asks for a success after all those before it.
+const MAX_COUNTED: usize = if cfg!(test) { 4 } else { 500 };
 
 /// At most this number of names and warnings has an entry, because nobody reads more.
 const MAX_GROUPS: usize = if cfg!(test) { 3 } else { 1_000 };
@@ -59,12 +59,16 @@ pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<AttentionEntry>> {
         last = group;
     }
     found.sort_by_key(|alike| Reverse(alike.jobs.first().map(|job| job.warned_at)));
-    let is_only = |name: &str| found.iter().filter(|alike| alike.name == name).count() == 1;
-    found.iter().filter_map(|alike| entry(tx, filter, alike, is_only(&alike.name)).transpose()).collect()
+    found.iter().filter_map(|alike| entry(tx, filter, alike, &found).transpose()).collect()
 }
 
-/// The entry about these jobs; none if there are none.
-fn entry(tx: &Tx, filter: &Filter, alike: &WarnedAlike, is_only: bool) -> Result<Option<AttentionEntry>> {
+/// The entry about these jobs, which are among all these; none if there are none.
+fn entry(
+    tx: &Tx,
+    filter: &Filter,
+    alike: &WarnedAlike,
+    all: &[WarnedAlike],
+) -> Result<Option<AttentionEntry>> {
     let Some(newest) = alike.jobs.first() else { return Ok(None) };
     let LastRun { words, has_output } = last_run(tx, newest.id, true)?;
     let exit =
@@ -72,10 +76,18 @@ fn entry(tx: &Tx, filter: &Filter, alike: &WarnedAlike, is_only: bool) -> Result
                 WHERE j.id = ?1";
     let mut labels: Vec<String> = Vec::new();
     for label in alike.jobs.iter().filter_map(|job| job.label.as_ref()) {
-        if labels.len() < MAX_LABELS && !labels.contains(label) {
+        if labels.len() <= MAX_LABELS && !labels.contains(label) {
             labels.push(label.clone());
         }
     }
+    let has_more_labels = labels.len() > MAX_LABELS;
+    labels.truncate(MAX_LABELS);
+    let of_name = || all.iter().filter(|other| other.name == alike.name);
+    let others = match of_name().count() {
+        1 => OtherWarned::None,
+        _ if of_name().all(|other| other.job_file == alike.job_file) => OtherWarned::OfSameFile,
+        _ => OtherWarned::OfOtherFiles,
+    };
     let problem = Problem::Warned(Warned {
         name: alike.name.clone(),
         warning: ErrorCode::parse(&alike.warning).map_err(StoreError::InvalidData)?,
@@ -86,9 +98,10 @@ fn entry(tx: &Tx, filter: &Filter, alike: &WarnedAlike, is_only: bool) -> Result
         words,
         has_output,
         labels,
+        has_more_labels,
         wanted_label: filter.label.clone(),
         file: job_files::path(tx, alike.job_file)?,
-        is_only_of_name: is_only,
+        others,
     });
     let ids = alike.jobs.iter().take(Attention::MAX_JOBS).map(|job| job.id).collect();
     Ok(Some(problem.note().about(ids)))

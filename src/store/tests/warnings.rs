@@ -1,7 +1,9 @@
 //! Successes with a warning: what follows from them, and until when they need attention.
 
 use super::fixture::{Scene, definition, exited, failed, new_job, worker_row};
-use crate::model::{Bytes, JobDefinition, JobState};
+use crate::model::{
+    Bytes, DependencyKind, ErrorCode, ExitCodes, ExitEntry, ExitKey, JobDefinition, JobState,
+};
 use crate::store::problem::Problem;
 use crate::store::{
     Act, Dependency, Done, Filter, JobFilePath, NewJob, PruneFilter, Refusal, StateFilter, Surroundings,
@@ -53,7 +55,7 @@ fn a_warning_is_a_success_for_whatever_waits_for_it_and_is_counted_for_good() {
     let mut scene = Scene::new();
     let first = scene.add(new_job(JobDefinition { unique_key: Some("k".to_owned()), ..warning("a") }), 1_000);
     let after = NewJob {
-        dependencies: vec![(Dependency::Job(first), crate::model::DependencyKind::Success)],
+        dependencies: vec![(Dependency::Job(first), DependencyKind::Success)],
         ..new_job(definition("b"))
     };
     let second = scene.add(after, 1_000);
@@ -115,6 +117,25 @@ fn a_success_of_another_job_file_or_of_an_ad_hoc_job_leaves_a_warning() {
     let third = scene.ran(ad_hoc(), true, 4_000);
     scene.ran(ad_hoc(), false, 5_000);
     assert_eq!(warned(&scene, 6_000), [entry("b", &[third]), entry("a", &[first])]);
+}
+
+#[test]
+fn each_name_and_warning_has_an_entry_and_counting_stops() {
+    let mut scene = Scene::new();
+    for at in 0..6 {
+        scene.ran(new_job(warning("a")), true, 1_000 + at * 100);
+    }
+    let mut named = warning("a");
+    let code = ErrorCode::parse("LOOK").unwrap();
+    named.exit.job = ExitCodes(vec![ExitEntry { key: ExitKey::Exact(3), code }]);
+    let last = scene.ran(new_job(named), true, 2_000);
+    let found = warned(&scene, 3_000);
+    let shown: Vec<_> =
+        found.iter().map(|(_, warning, count, jobs)| (warning.as_str(), *count, jobs.len())).collect();
+    assert_eq!(shown, [("LOOK", 1, 1), ("EXIT_3", 4, 4)]);
+    assert_eq!(found[0].3, [last]);
+    scene.ran(new_job(warning("a")), false, 4_000);
+    assert_eq!(warned(&scene, 5_000), []);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use super::attention;
 use crate::call_target::CallTarget;
-use crate::model::Attention;
+use crate::model::{Attention, ErrorCode};
 use crate::store::problem::{
-    AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OverdueReason,
-    Problem, RetryObstacle, RootEnd, SameWork, Stuck,
+    AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OtherWarned,
+    OverdueReason, Problem, RetryObstacle, RootEnd, SameWork, Stuck, Warned,
 };
 use crate::store::{FileChange, NoRoom, NoWorker};
 use crate::text::{Millis, Timestamp, clock_time};
@@ -46,6 +46,28 @@ fn dead(jobs: u64, same_work: SameWork, obstacle: Option<RetryObstacle>) -> Dead
         same_work,
         obstacle,
         has_recovered: false,
+    }
+}
+
+fn code(text: &str) -> ErrorCode {
+    ErrorCode::parse(text).expect("a code")
+}
+
+fn warned(jobs: u64) -> Warned {
+    Warned {
+        name: "load".to_owned(),
+        warning: code("VANISHED"),
+        status: Some(24),
+        count: count(jobs),
+        last: NOW,
+        newest: 9,
+        words: "file has vanished".to_owned(),
+        has_output: true,
+        labels: Vec::new(),
+        has_more_labels: false,
+        wanted_label: None,
+        file: None,
+        others: OtherWarned::None,
     }
 }
 
@@ -162,6 +184,21 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (Problem::Recovered(narrowed), vec![9]),
         (Problem::OtherRecovered { count: count(2), last: NOW, is_all: true }, vec![9, 8]),
         (Problem::OtherRecovered { count: count(2), last: NOW, is_all: false }, vec![9, 8]),
+        (Problem::Warned(warned(1)), vec![9]),
+        (Problem::Warned(Warned { warning: code("EXIT_24"), ..warned(2) }), vec![9, 8]),
+        (Problem::Warned(Warned { others: OtherWarned::OfSameFile, ..warned(40) }), vec![9]),
+        (Problem::Warned(Warned { wanted_label: Some("eu".to_owned()), ..warned(40) }), vec![9]),
+        (
+            Problem::Warned(Warned {
+                file: Some("/srv/a/jobs.toml".to_owned()),
+                others: OtherWarned::OfOtherFiles,
+                labels: ["eu", "us", "asia"].map(str::to_owned).to_vec(),
+                has_more_labels: true,
+                has_output: false,
+                ..warned(5)
+            }),
+            vec![9, 8, 7, 6, 5],
+        ),
         (Problem::Stuck(stuck(None, count(1))), vec![8]),
         (Problem::Stuck(stuck(Some(NeedsForce), count(1))), vec![8]),
         (Problem::Stuck(stuck(Some(NeedsForce), count(30))), vec![8, 9]),
@@ -308,6 +345,16 @@ recovered: besides these, 2 jobs died, the last TIME, and one that does the same
     runner resolve --dead --recovered
 recovered: besides these, 2 jobs died, the last TIME, and one that does the same has succeeded since
     -
+warned: load succeeded with a warning TIME, exit 24, VANISHED: file has vanished; runner logs 9 shows more
+    runner resolve 9
+warned: 2 jobs of load succeeded with a warning, the last TIME, exit 24: file has vanished; runner logs 9 shows more
+    runner resolve 8 9
+warned: 40 jobs of load succeeded with a warning, the last TIME, exit 24, VANISHED: file has vanished; runner logs 9 shows more
+    -
+warned: 40 jobs of load succeeded with a warning, the last TIME, exit 24, VANISHED: file has vanished; runner logs 9 shows more
+    runner resolve --warned --name load --label eu
+warned: 5 jobs of load [eu, us, asia, …] in /srv/a succeeded with a warning, the last TIME, exit 24, VANISHED: file has vanished
+    runner resolve 5 6 7 8 9
 stuck: job 7 load, which is dead, holds back 1 job: 8 report; runner cancel 8 gives up
     runner retry 7
 stuck: job 7 load, which is dead, holds back 1 job: 8 report; runner retry 7 --force goes on

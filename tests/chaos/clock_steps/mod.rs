@@ -1,6 +1,7 @@
 //! The wall clock is set, by a second or by ten years, forwards or back, under running workers and between commands.
 //! No job is run twice, none is stuck, no backoff is stretched, and what is measured by the monotonic clock goes on.
 
+mod backups;
 mod crontab;
 mod zones;
 
