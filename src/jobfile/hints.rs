@@ -334,6 +334,26 @@ pub(super) fn schedule(text: &str) -> Option<String> {
         }
         [_, _, _, _, _, _] => Some("write five fields; for a pace in seconds write \"every 30s\"".to_owned()),
         _ if Millis::parse(text).is_ok() => write(format!("every {text}")),
+        [minute, hour, day, month, weekday] => {
+            let (day, weekday) = (each_entry(day, day_entry), each_entry(weekday, weekday_entry));
+            write([minute, hour, &*day, month, &*weekday].join(" "))
+        }
         _ => None,
     }
+}
+
+fn each_entry(field: &str, meant: fn(&str) -> Option<String>) -> String {
+    let entries = field.split(',').map(|entry| meant(entry).unwrap_or_else(|| entry.to_owned()));
+    entries.collect::<Vec<_>>().join(",")
+}
+
+/// Other programs write `W15` for `15W`.
+fn day_entry(entry: &str) -> Option<String> {
+    Some(format!("{}W", entry.strip_prefix(['W', 'w'])?))
+}
+
+/// Other programs write `L5` or `5#L` for `5L`.
+fn weekday_entry(entry: &str) -> Option<String> {
+    let weekday = entry.strip_suffix("#L").or_else(|| entry.strip_suffix("#l"));
+    Some(format!("{}L", weekday.or_else(|| entry.strip_prefix(['L', 'l']))?))
 }

@@ -5,11 +5,11 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use jiff::ToSpan;
-use jiff::civil::{Date, DateTime, date};
+use jiff::civil::{Date, DateTime, Weekday, date};
 
 /// The numbers of a field that match, one bit for each.
-#[derive(Clone, Copy, Debug, Default)]
-struct Numbers(u64);
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Numbers(u128);
 
 impl Numbers {
     fn has(self, number: i8) -> bool {
@@ -22,14 +22,14 @@ impl Numbers {
 }
 
 /// A line of cron that was read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CronLine {
     minutes: Numbers,
     hours: Numbers,
-    /// The days of the month, and [`LAST_DAY`].
+    /// The days of the month, and numbers of [`before_last`] and [`near`].
     days: Numbers,
     months: Numbers,
-    /// The weekdays, of which both 0 and 7 are Sunday, and numbers of [`nth_weekday`].
+    /// The weekdays, of which 0 is Sunday, and numbers of [`nth_weekday`].
     weekdays: Numbers,
     /// A day must match both of its fields, because one of them begins with `*`. Otherwise either field will do.
     needs_both_days: bool,
@@ -96,14 +96,27 @@ impl CronLine {
 
     fn has_day(&self, date: Date) -> bool {
         let (day, weekday) = (date.day(), date.weekday().to_sunday_zero_offset());
-        let is_last = day == date.days_in_month();
-        let has_day = self.days.has(day) || (is_last && self.days.has(LAST_DAY));
-        let nth = nth_weekday(weekday, (day - 1) / 7 + 1);
-        let is_sunday = weekday == 0;
-        let has_weekday =
-            self.weekdays.has(weekday) || self.weekdays.has(nth) || (is_sunday && self.weekdays.has(7));
+        let left = date.days_in_month() - day;
+        let has_day = self.days.has(day) || self.days.has(before_last(left)) || self.has_near_day(date);
+        let has_weekday = self.weekdays.has(weekday)
+            || self.weekdays.has(nth_weekday(weekday, (day - 1) / 7 + 1))
+            || left < 7 && self.weekdays.has(nth_weekday(weekday, LAST));
         let matches = if self.needs_both_days { has_day && has_weekday } else { has_day || has_weekday };
         matches && self.months.has(date.month())
+    }
+
+    /// Whether this is the nearest day from Monday to Friday, in the same month, to one of the days that the line asks for so.
+    fn has_near_day(&self, date: Date) -> bool {
+        let (day, last) = (date.day(), date.days_in_month());
+        let asks = |day| self.days.has(near(day)) || day == last && self.days.has(near(LAST_DAY));
+        match date.weekday() {
+            Weekday::Saturday | Weekday::Sunday => false,
+            // For the Sunday before. If the month began with the Saturday before, its Friday is in another month.
+            Weekday::Monday => asks(day) || day > 1 && asks(day - 1) || day == 3 && asks(1),
+            // For the Saturday after. If the month ends with the Sunday after, its Monday is in another month.
+            Weekday::Friday => asks(day) || day < last && asks(day + 1) || day + 2 == last && asks(last),
+            _ => asks(day),
+        }
     }
 
     /// The hours and minutes that match.
@@ -114,13 +127,25 @@ impl CronLine {
     }
 }
 
-/// `L` among the days of the month: the last day, whatever its number.
+/// `L-3` among the days of the month: the day that has so many after it. Of `L` it has none.
+fn before_last(days: i8) -> i8 {
+    32 + days
+}
+
+/// `15W` among the days of the month: the weekday that is nearest to this day.
+fn near(day: i8) -> i8 {
+    64 + day
+}
+
+/// `LW`: the day is the last one, whatever its number.
 const LAST_DAY: i8 = 0;
 
-/// `mon#2` among the weekdays, in which Monday is 1: the second Monday of the month.
+/// `mon#2` among the weekdays, in which Monday is 1: the second Monday of the month. Of `monL` it is [`LAST`].
 fn nth_weekday(weekday: i8, nth: i8) -> i8 {
     7 * nth + 1 + weekday
 }
+
+const LAST: i8 = 6;
 
 /// A field of a line, and the numbers that it takes.
 struct Field {
@@ -134,7 +159,8 @@ struct Field {
 
 const MINUTE: Field = Field { name: "minute", first: 0, last: 59, names: &[], allowed: "0-59" };
 const HOUR: Field = Field { name: "hour", first: 0, last: 23, names: &[], allowed: "0-23" };
-const DAY: Field = Field { name: "day of the month", first: 1, last: 31, names: &[], allowed: "1-31" };
+const DAY: Field =
+    Field { name: "day of the month", first: 1, last: 31, names: &[], allowed: "1-31, L, L-3, 15W, LW" };
 const MONTH: Field = Field {
     name: "month",
     first: 1,
@@ -147,7 +173,7 @@ const WEEKDAY: Field = Field {
     first: 0,
     last: 7,
     names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
-    allowed: "0-7 or sun-sat",
+    allowed: "0-7 or sun-sat, 5#3, 5L",
 };
 
 impl Field {
@@ -164,18 +190,13 @@ impl Field {
         Ok(numbers)
     }
 
-    /// Reads `5`, `*`, `1-5`, `*/2`, `1-5/2`, and what cron does not have: `L` and `mon#2`.
+    /// Reads `5`, `*`, `1-5`, `*/2`, `1-5/2`, and what cron does not have.
     fn entry(&self, entry: &str) -> Result<Numbers, String> {
         if entry.is_empty() {
             return Err("an entry of the list is empty".to_owned());
         }
-        if self.name == DAY.name && entry.eq_ignore_ascii_case("L") {
-            return Ok(Numbers::default().with(LAST_DAY));
-        }
-        if let Some((weekday, nth)) = entry.split_once('#').filter(|_| self.name == WEEKDAY.name) {
-            let nth = digits(nth).filter(|nth| (1..=5).contains(nth));
-            let nth = nth.ok_or("after # comes a number from 1 to 5")?;
-            return Ok(Numbers::default().with(nth_weekday(self.number(weekday)? % 7, nth)));
+        if let Some(number) = self.special_day(entry)? {
+            return Ok(Numbers::default().with(number));
         }
         let (range, step) = entry.split_once('/').map_or((entry, None), |(range, step)| (range, Some(step)));
         let (from, to) = match range.split_once('-') {
@@ -197,7 +218,35 @@ impl Field {
         }
         let step =
             step.map_or(Some(1), digits).filter(|step| *step > 0).ok_or("a step is a number from 1")?;
-        Ok((from..=to).step_by(step).fold(Numbers::default(), Numbers::with))
+        // Both 0 and 7 are Sunday.
+        let plain = |number| if self.name == WEEKDAY.name { number % 7 } else { number };
+        Ok((from..=to).step_by(step).map(plain).fold(Numbers::default(), Numbers::with))
+    }
+
+    /// Reads `L`, `L-3`, `15W` and `LW` of the days of the month, and `mon#2` and `monL` of the weekdays.
+    fn special_day(&self, entry: &str) -> Result<Option<i8>, String> {
+        let capital = entry.to_ascii_uppercase();
+        if self.name == WEEKDAY.name {
+            if let Some((weekday, nth)) = entry.split_once('#') {
+                let nth = digits(nth).filter(|nth| (1..=5).contains(nth));
+                let nth = nth.ok_or("after # comes a number from 1 to 5")?;
+                return Ok(Some(nth_weekday(self.number(weekday)? % 7, nth)));
+            }
+            let weekday = capital.strip_suffix('L').and_then(|weekday| self.number(weekday).ok());
+            return Ok(weekday.map(|weekday| nth_weekday(weekday % 7, LAST)));
+        }
+        if self.name != DAY.name {
+            return Ok(None);
+        }
+        if let Some(days) = capital.strip_prefix("L-") {
+            let days = digits(days).filter(|days| (1..=30).contains(days));
+            return Ok(Some(before_last(days.ok_or("after L- comes a number of days from 1 to 30")?)));
+        }
+        Ok(match capital.strip_suffix('W') {
+            Some("L") => Some(near(LAST_DAY)),
+            Some(day) => self.number(day).ok().map(near),
+            None => (capital == "L").then_some(before_last(0)),
+        })
     }
 
     /// Reads a number or a name.
@@ -248,6 +297,20 @@ mod tests {
             ("0 0 L * *", "2027-01-31 00:00, 2027-02-28 00:00"),
             ("0 0 15,l * *", "2027-01-15 00:00, 2027-01-31 00:00, 2027-02-15 00:00"),
             ("0 0 * * fri#5,7#1", "2027-01-03 00:00, 2027-01-29 00:00, 2027-02-07 00:00"),
+            ("0 0 * * 5L", "2027-01-29 00:00, 2027-02-26 00:00, 2027-03-26 00:00, 2027-04-30 00:00"),
+            ("0 0 * feb sunl,7#1", "2027-02-07 00:00, 2027-02-28 00:00, 2028-02-06 00:00, 2028-02-27 00:00"),
+            ("0 0 15 * monL", "2027-01-15 00:00, 2027-01-25 00:00, 2027-02-15 00:00, 2027-02-22 00:00"),
+            ("0 0 L-3 * *", "2027-01-28 00:00, 2027-02-25 00:00, 2027-03-28 00:00, 2027-04-27 00:00"),
+            ("0 0 l-30,L * *", "2027-01-01 00:00, 2027-01-31 00:00, 2027-02-28 00:00, 2027-03-01 00:00"),
+            ("0 0 L-28 2 *", "2028-02-01 00:00, 2032-02-01 00:00"),
+            // A Monday, a Sunday, a Saturday.
+            ("0 0 15W 2,5,8 *", "2027-02-15 00:00, 2027-05-14 00:00, 2027-08-16 00:00, 2028-02-15 00:00"),
+            // The month begins with a Saturday, or with a Sunday.
+            ("0 0 1w 5,8 *", "2027-05-03 00:00, 2027-08-02 00:00"),
+            // A month that ends with a Sunday, and with a Saturday.
+            ("0 0 LW 1,2,7 *", "2027-01-29 00:00, 2027-02-26 00:00, 2027-07-30 00:00"),
+            ("0 0 31W 1-4 *", "2027-01-29 00:00, 2027-03-31 00:00, 2028-01-31 00:00"),
+            ("0 0 29W 2 *", "2028-02-29 00:00, 2032-02-27 00:00"),
         ] {
             let expected: Vec<_> = expected.split(", ").collect();
             assert_eq!(times(line, expected.len()), expected, "{line}");
@@ -275,7 +338,21 @@ mod tests {
             "0 22-2 * * *",
             "0 0 * * fri-sun",
             "0 0 * * 1#6",
-            "0 0 L-3 * *",
+            "0 0 L-0 * *",
+            "0 0 L-31 * *",
+            "0 0 1-5W * *",
+            "0 0 0W * *",
+            "0 0 32W * *",
+            "0 0 W15 * *",
+            "0 0 L-3W * *",
+            "0 0 fri * *",
+            "0 0 * * L",
+            "0 0 * * 8L",
+            "0 0 * * 1-5L",
+            "0 0 * * 15W",
+            "L 0 * * *",
+            "0 0 31W 4 *",
+            "0 0 L-29 2 *",
             "? ? * * *",
             "0 0 30 2 *",
             "0 0 30 2 */2",
@@ -289,9 +366,9 @@ mod tests {
         insta::assert_snapshot!(told.join("\n"), @r#"
 "61" cannot be the minute of a schedule: 0-59, *, steps such as */5, ranges and lists
 "24" cannot be the hour of a schedule: 0-23, *, steps such as */5, ranges and lists
-"0" cannot be the day of the month of a schedule: 1-31, *, steps such as */5, ranges and lists
+"0" cannot be the day of the month of a schedule: 1-31, L, L-3, 15W, LW, *, steps such as */5, ranges and lists
 "13" cannot be the month of a schedule: 1-12 or jan-dec, *, steps such as */5, ranges and lists
-"sunday" cannot be the weekday of a schedule: 0-7 or sun-sat, *, steps such as */5, ranges and lists
+"sunday" cannot be the weekday of a schedule: 0-7 or sun-sat, 5#3, 5L, *, steps such as */5, ranges and lists
 "mon" cannot be the month of a schedule: 1-12 or jan-dec, *, steps such as */5, ranges and lists
 "1,,2" cannot be the minute of a schedule: an entry of the list is empty
 "1," cannot be the hour of a schedule: an entry of the list is empty
@@ -305,7 +382,21 @@ mod tests {
 "22-2" cannot be the hour of a schedule: a range goes upwards; write 22-23,0-2
 "fri-sun" cannot be the weekday of a schedule: a range goes upwards; write 5-7
 "1#6" cannot be the weekday of a schedule: after # comes a number from 1 to 5
-"L-3" cannot be the day of the month of a schedule: 1-31, *, steps such as */5, ranges and lists
+"L-0" cannot be the day of the month of a schedule: after L- comes a number of days from 1 to 30
+"L-31" cannot be the day of the month of a schedule: after L- comes a number of days from 1 to 30
+"1-5W" cannot be the day of the month of a schedule: 1-31, L, L-3, 15W, LW, *, steps such as */5, ranges and lists
+"0W" cannot be the day of the month of a schedule: 1-31, L, L-3, 15W, LW, *, steps such as */5, ranges and lists
+"32W" cannot be the day of the month of a schedule: 1-31, L, L-3, 15W, LW, *, steps such as */5, ranges and lists
+"W15" cannot be the day of the month of a schedule: 1-31, L, L-3, 15W, LW, *, steps such as */5, ranges and lists
+"L-3W" cannot be the day of the month of a schedule: after L- comes a number of days from 1 to 30
+"fri" cannot be the day of the month of a schedule: 1-31, L, L-3, 15W, LW, *, steps such as */5, ranges and lists
+"L" cannot be the weekday of a schedule: 0-7 or sun-sat, 5#3, 5L, *, steps such as */5, ranges and lists
+"8L" cannot be the weekday of a schedule: 0-7 or sun-sat, 5#3, 5L, *, steps such as */5, ranges and lists
+"1-5L" cannot be the weekday of a schedule: 0-7 or sun-sat, 5#3, 5L, *, steps such as */5, ranges and lists
+"15W" cannot be the weekday of a schedule: 0-7 or sun-sat, 5#3, 5L, *, steps such as */5, ranges and lists
+"L" cannot be the minute of a schedule: 0-59, *, steps such as */5, ranges and lists
+"0 0 31W 4 *" never comes: there is no such day
+"0 0 L-29 2 *" never comes: there is no such day
 "?" cannot be the minute of a schedule: 0-59, *, steps such as */5, ranges and lists
 "0 0 30 2 *" never comes: there is no such day
 "0 0 30 2 */2" never comes: there is no such day
