@@ -257,3 +257,14 @@ fn the_times_to_come_go_on_where_a_pause_ends() {
     sandbox.run("pause --schedule hourly").ok();
     assert_eq!(times(), [""; 0]);
 }
+
+#[test]
+fn apply_records_that_the_pause_of_a_schedule_is_over() {
+    let sandbox = Sandbox::new("[jobs.hourly]\ncommand = 'true'\nschedule = 'every 1h'\n");
+    sandbox.run("apply").ok();
+    sandbox.run("pause --schedule hourly --for 1h").ok();
+    sandbox.sql().run("UPDATE schedules SET paused_until = 1000");
+    sandbox.write("jobs.toml", "[jobs.hourly]\ncommand = 'false'\nschedule = 'every 1h'\n");
+    sandbox.run("apply").ok();
+    assert_eq!(sandbox.sql().number("SELECT paused FROM schedules"), 0);
+}

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::far_times::begins;
 use super::limits::{self, LimitRow};
-use super::schedules::{DeclaredSchedule, StoredSchedule, all_schedules, put};
+use super::schedules::{DeclaredSchedule, StoredSchedule, all_schedules, end_pauses, put};
 use crate::model::{Limits, Missed, Schedule};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
@@ -96,6 +96,7 @@ fn limits_change(rows: &BTreeMap<String, LimitRow>, name: &str, row: &LimitRow) 
 
 fn apply_schedules(tx: &Tx, declared: Declarations) -> Result<Vec<Applied>> {
     let Declarations { file, schedules: wanted, boot_id, take_over, .. } = declared;
+    end_pauses(tx)?;
     let present = all_schedules(tx)?;
     let mut applied = Vec::new();
     for schedule in wanted {
