@@ -274,8 +274,9 @@ fn check_shows_every_key() {
     let keys = schema["definitions"]["job"]["properties"].as_object().expect("keys").keys();
     let job = |name: &str, lines: &str| {
         let command = if name == "command" { "" } else { "command = 'true'\n" };
-        let is_of_schedule =
-            ["timezone", "missed", "fresh_within", "random_delay", "scheduled"].contains(&name);
+        let of_schedule =
+            ["timezone", "missed", "missed_within", "fresh_within", "random_delay", "scheduled"];
+        let is_of_schedule = of_schedule.contains(&name);
         let schedule = if is_of_schedule { "schedule = '0 2 * * *'\n" } else { "" };
         (is_of_schedule, format!("[jobs.{name}]\n{command}{schedule}{lines}\n"))
     };

@@ -86,6 +86,7 @@ mod suggestions;
 mod systemd;
 mod terminal;
 mod timeouts;
+mod times;
 mod two_projects;
 mod unique_keys;
 mod untrusted_database;

@@ -118,7 +118,7 @@ fn cron_neither_retries_nor_makes_up() {
     for job in jobs("* * * * * a\n@daily b\n@reboot c\n", false) {
         assert_eq!(job.definition.policy.max_attempts(), 1);
         let schedule = job.schedule.unwrap();
-        let missed = if schedule.schedule == Schedule::AT_BOOT { Missed::Once } else { Missed::Skip };
+        let missed = if schedule.is_at_boot() { Missed::Once } else { Missed::Skip };
         assert_eq!(schedule.missed, missed);
     }
 }

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue, Error};
 use super::checks;
 use super::codes::Codes;
 use super::diagnostics::{InvalidFile, JobFileError, MAX_FILE_BYTES, Mistakes, Span};
-use super::job_table::{Declared, Job, check_timezone};
+use super::job_table::{Declared, Job, check_missed_within, check_timezone};
 use super::keys::Section;
 use super::layer::PlacedLayer;
 use super::newer_toml::{NewerToml, newer_toml};
@@ -245,6 +245,7 @@ fn read_tables<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) 
     }
     let jobs: Vec<Job> = headers.iter().filter_map(|header| Job::read(header, dir, mistakes)).collect();
     check_timezone(&defaults, mistakes);
+    check_missed_within(&defaults, mistakes);
     checks::check_retries(&jobs, &defaults, mistakes);
     checks::check_successes(&jobs, &defaults, &codes, mistakes);
     checks::check_warnings(&jobs, &defaults, mistakes);

@@ -2,19 +2,17 @@
 
 use std::path::Path;
 
-use jiff::tz::TimeZone;
 use toml::de::DeValue;
 
 use super::codes::Codes;
 use super::diagnostics::{Mistakes, Span};
-use super::hints;
 use super::keys::Section;
 use super::layer::{PlacedLayer, argv, joined};
 use super::read::{Entry, Value, distinct};
 use super::unknown::unknown;
 use crate::model::{
-    Bytes, Command, DependencyKind, ErrorCode, ExitRules, JobDefinition, JobLayer, OwnSchedule, Schedule,
-    ScheduleText, check_name,
+    Bytes, Command, DependencyKind, ErrorCode, ExitRules, JobDefinition, JobLayer, Missed, OwnSchedule,
+    Schedule, ScheduleText, check_name,
 };
 use crate::text::time_zone;
 
@@ -125,20 +123,14 @@ impl Job {
     fn check_schedule(&self, mistakes: &mut Mistakes) {
         let values = &self.layer.values;
         check_timezone(&self.layer, mistakes);
-        let schedule = values.schedule.as_deref().map(|text| (text, Schedule::parse(text, TimeZone::UTC)));
-        if let (Some((text, Err(why))), Some(at)) = (schedule, self.layer.place("schedule")) {
-            let mistake = mistakes.add(at, why);
-            if let Some(hint) = hints::schedule(text) {
-                mistake.hint(hint);
-            }
-        }
         let (idle, why, hint): (&[&str], _, _) = if self.layer.place("schedule").is_none() {
             let hint =
                 "add schedule = \"0 2 * * *\", or leave the key out; in a chain, the scheduled job has it";
-            (&["missed", "timezone", "fresh_within", "random_delay"], "without `schedule`", hint)
-        } else if values.schedule.as_deref().map(str::trim) == Some(Schedule::AT_BOOT) {
+            let idle = &["missed", "missed_within", "timezone", "fresh_within", "random_delay"];
+            (idle, "without `schedule`", hint)
+        } else if values.schedule.as_deref().is_some_and(Schedule::is_at_boot) {
             let hint = "leave the key out: a boot is not a time, and one without a worker runs nothing";
-            (&["missed", "timezone"], "with @reboot", hint)
+            (&["missed", "missed_within", "timezone"], "with @reboot", hint)
         } else {
             (&[], "", "")
         };
@@ -146,6 +138,7 @@ impl Job {
             let Some(at) = self.layer.place(key) else { continue };
             mistakes.add(at, format!("`{key}` has no effect {why}")).hint(hint);
         }
+        check_missed_within(&self.layer, mistakes);
     }
 
     /// The exit statuses that are a success without a warning.
@@ -187,11 +180,14 @@ impl Job {
         definition.add_shell_statuses();
         let schedule = layer.schedule.clone().map(|schedule| {
             // A boot has no zone, and none is missed.
-            let of_times = if schedule.trim() == Schedule::AT_BOOT { &layer } else { &defaults.values };
+            let of_times = if Schedule::is_at_boot(&schedule) { &layer } else { &defaults.values };
+            let missed = layer.missed.or(of_times.missed).unwrap_or_default();
+            let missed_within = layer.missed_within.or(of_times.missed_within);
             ScheduleText {
-                schedule,
+                lines: schedule,
                 timezone: layer.timezone.clone().or_else(|| of_times.timezone.clone()),
-                missed: layer.missed.or(of_times.missed).unwrap_or_default(),
+                missed,
+                missed_within: missed_within.filter(|_| missed != Missed::Skip),
                 fresh_within: layer.fresh_within,
                 random_delay: layer.random_delay,
             }
@@ -205,6 +201,16 @@ impl Job {
             after: self.after.into_iter().map(|(name, _)| name).collect(),
             after_any: self.after_any.into_iter().map(|(name, _)| name).collect(),
         }
+    }
+}
+
+/// Records that a layer gives a limit to what it says is never made up for.
+pub(super) fn check_missed_within(layer: &PlacedLayer, mistakes: &mut Mistakes) {
+    let is_skip = layer.values.missed == Some(Missed::Skip);
+    if let Some(at) = layer.place("missed_within").filter(|_| is_skip) {
+        mistakes
+            .add(at, "`missed_within` has no effect with missed = \"skip\"")
+            .hint("write missed = \"once\" or \"all\", or leave `missed_within` out");
     }
 }
 

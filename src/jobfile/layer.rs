@@ -5,13 +5,14 @@ use std::env;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use jiff::tz::TimeZone;
 use toml::de::DeValue;
 
 use super::diagnostics::{Mistakes, Span};
 use super::read::{Entry, Value, distinct};
-use super::retry;
+use super::{hints, retry};
 use crate::model::{
-    Backoff, Bytes, CodePattern, EnvFile, JobDefinition, JobLayer, Missed, ReadForm, check_key,
+    Backoff, Bytes, CodePattern, EnvFile, JobDefinition, JobLayer, Missed, ReadForm, Schedule, check_key,
     check_variable,
 };
 use crate::text::{Millis, human_size};
@@ -157,10 +158,63 @@ impl ReadForm for Form<'_> {
         is_whole.then(|| codes.into_iter().map(|(code, _)| code).collect())
     }
 
+    fn schedule(&mut self) -> Option<Vec<String>> {
+        if let DeValue::String(_) = self.value.data() {
+            let line = self.value.text(self.mistakes)?;
+            let read = Schedule::parse(line, TimeZone::UTC);
+            refuse_schedule(self.value, line, read, self.mistakes);
+            return Some(vec![line.to_owned()]);
+        }
+        let entries = self.value.list("a string or an array of lines of cron", self.mistakes)?;
+        match entries.len() {
+            0 => {
+                self.value
+                    .refused(self.mistakes, "an empty array has no times")
+                    .hint("leave it out for none");
+            }
+            1..=Schedule::MAX_LINES => {}
+            lines => {
+                let most = Schedule::MAX_LINES;
+                self.value.refused(self.mistakes, &format!("it has {lines} lines, and takes at most {most}"));
+                return None;
+            }
+        }
+        let mut lines = Vec::new();
+        // Two lines are the same if they mean the same: `@daily` and `0 0 * * *`.
+        distinct(&entries, self.mistakes, |entry, mistakes| {
+            let line = entry.text(mistakes)?;
+            lines.push(line.to_owned());
+            let read = Schedule::parse(line, TimeZone::UTC);
+            if read.as_ref().is_ok_and(|read| !read.goes_by_clocks()) {
+                let hint = format!("write schedule = \"{}\", or give it a job of its own", line.trim());
+                entry.refused(mistakes, &format!("{:?} stands alone", line.trim())).hint(hint);
+                return None;
+            }
+            refuse_schedule(entry, line, read, mistakes)
+        });
+        Some(lines)
+    }
+
     fn missed(&mut self) -> Option<Missed> {
         let words: Vec<_> = Missed::ALL.iter().map(|missed| missed.as_str()).collect();
         self.value.one_of(&words, self.mistakes).and_then(Missed::parse)
     }
+}
+
+/// A schedule that could be read; else the mistake is recorded.
+fn refuse_schedule(
+    value: Value<'_>,
+    line: &str,
+    read: Result<Schedule, String>,
+    mistakes: &mut Mistakes,
+) -> Option<Schedule> {
+    read.map_err(|why| {
+        let mistake = mistakes.add(&value.at(), why);
+        if let Some(hint) = hints::schedule(line) {
+            mistake.hint(hint);
+        }
+    })
+    .ok()
 }
 
 /// A program and its arguments.

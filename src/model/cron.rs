@@ -77,6 +77,25 @@ impl CronLine {
         Ok(line)
     }
 
+    /// Whether programs of versions 1.0 and 1.1 can read this line.
+    pub fn is_of_1_0(&self) -> bool {
+        self.days.0 >> before_last(1) == 0 && self.weekdays.0 >> nth_weekday(0, LAST) == 0
+    }
+
+    /// The line that programs of versions 1.0 and 1.1 show in the place of this text, with the days that they know and that are nearest.
+    pub fn for_1_0(text: &str) -> String {
+        let entry = |entry: &str| {
+            let entry = entry.to_ascii_uppercase();
+            let day = entry.strip_suffix('W').filter(|day| *day != "L").map(str::to_owned);
+            let weekday = || entry.strip_suffix('L').map(|weekday| format!("{weekday}#4"));
+            if entry.starts_with('L') { "L".to_owned() } else { day.or_else(weekday).unwrap_or(entry) }
+        };
+        let field = |field: &str| field.split(',').map(entry).collect::<Vec<_>>().join(",");
+        let line = text.split_whitespace().map(field).collect::<Vec<_>>().join(" ");
+        let is_read = Self::parse(&line).is_ok_and(|line| line.is_of_1_0());
+        if is_read { line } else { "@yearly".to_owned() }
+    }
+
     /// Whether the minute or the hour begins with `*`. Such a line is an interval; any other is a time of day or
     /// several, `0,20 2-4 * * *` too. Cron treats the two differently when clocks change.
     pub fn is_interval(&self) -> bool {

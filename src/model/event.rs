@@ -42,13 +42,17 @@ pub enum Event {
         #[serde(serialize_with = "as_rfc3339")]
         scheduled_for: Timestamp,
     },
-    /// An unfinished job has the unique key of the schedule's job, so no job was enqueued for this time.
+    /// No job was enqueued for this time.
     ScheduleSkipped {
         /// Always null in JSON.
         job_id: (),
         name: String,
+        /// Of several times the latest.
         #[serde(serialize_with = "as_rfc3339")]
         scheduled_for: Timestamp,
+        reason: SkipReason,
+        /// The number of times.
+        count: usize,
     },
     WorkerStopping {
         message: String,
@@ -103,6 +107,16 @@ impl Event {
     const fn ends_attempt(&self) -> bool {
         matches!(self, Self::AttemptEnded(_) | Self::AttemptLost(_))
     }
+}
+
+/// Why a time of a schedule has no job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipReason {
+    /// An unfinished job has the unique key of the schedule's job.
+    KeyHeld,
+    /// It was seen later than [`crate::model::ScheduleText::missed_within`].
+    TooLate,
 }
 
 /// An attempt as the history has it, and the facts about its job that a reader of the log wants beside it.
@@ -308,7 +322,9 @@ mod tests {
         let pending =
             || PendingJob { id: 1, name: name(), label: JobLabel::default(), queue: name(), attempts: 0 };
         let fired = Event::ScheduleFired { job_id: 1, name: name(), scheduled_for: Timestamp(0) };
-        let skipped = Event::ScheduleSkipped { job_id: (), name: name(), scheduled_for: Timestamp(0) };
+        let (reason, count) = (SkipReason::KeyHeld, 1);
+        let skipped =
+            Event::ScheduleSkipped { job_id: (), name: name(), scheduled_for: Timestamp(0), reason, count };
         // Each event, and whether others are woken by a worker that still runs something, and by an idle one.
         let table = [
             ("a success", ended(JobState::Succeeded), [false, true]),

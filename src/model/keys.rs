@@ -135,9 +135,10 @@ keys! {
         never_retry_for: Vec<CodePattern>, Shared, codes;
         on_dead: String, Shared, text;
         on_warning: String, Shared, text;
-        schedule: String, Job, text;
+        schedule: Vec<String>, Job, schedule;
         timezone: String, Shared, text;
         missed: Missed, Shared, missed;
+        missed_within: Millis, Shared, duration_above_zero;
         fresh_within: Millis, Job, duration_above_zero;
         random_delay: Millis, Job, duration_above_zero;
     }
@@ -175,6 +176,8 @@ pub trait ReadForm {
     fn attempts(&mut self) -> Option<u32>;
     fn backoff(&mut self) -> Option<Backoff>;
     fn codes(&mut self) -> Option<Vec<CodePattern>>;
+    /// A string, or an array of lines of cron.
+    fn schedule(&mut self) -> Option<Vec<String>>;
     fn missed(&mut self) -> Option<Missed>;
 }
 

@@ -43,7 +43,7 @@ pub use error_code::{
     CANCELLED, CodePattern, EXPIRED, ErrorCode, ExitCodes, ExitEntry, ExitKey, INTERRUPTED,
     LISTABLE_RESERVED, RESERVED, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED,
 };
-pub use event::{Event, PendingJob, RecordedAttempt, UnseenEnd};
+pub use event::{Event, PendingJob, RecordedAttempt, SkipReason, UnseenEnd};
 pub use job::{Chain, Command, INHERITED_ALWAYS, JobDefinition, JobLabel, Link, OwnSchedule, job_title};
 pub use keys::{JobLayer, KEYS, KeyPlace, ReadForm};
 pub use layer::Contradiction;

@@ -1,4 +1,4 @@
-//! When a schedule is due: a line of cron in a time zone, a fixed interval, or each boot of the machine.
+//! When a schedule is due: lines of cron in a time zone, a fixed interval, or each boot of the machine.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -40,11 +40,13 @@ words! {
 /// A schedule as the job file writes it, and as the database stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleText {
-    /// A line of cron, `every 15m`, or `@reboot`.
-    pub schedule: String,
+    /// Lines of cron, each of whose times counts; or one alone that may also be `every 15m` or `@reboot`. Never none.
+    pub lines: Vec<String>,
     /// The IANA name that the job file gives; none: the zone of the machine.
     pub timezone: Option<String>,
     pub missed: Missed,
+    /// A missed time that is seen later than this is gone; none with [`Missed::Skip`] and at boot.
+    pub missed_within: Option<Millis>,
     /// The last success should not be older than this.
     pub fresh_within: Option<Millis>,
     /// A job is due up to this much later than its time, with each whole number of milliseconds as likely as another.
@@ -54,29 +56,54 @@ pub struct ScheduleText {
 impl ScheduleText {
     /// Whether it has no times, and fires once for each boot of the machine.
     pub fn is_at_boot(&self) -> bool {
-        self.schedule.trim() == Schedule::AT_BOOT
+        Schedule::is_at_boot(&self.lines)
     }
 
     /// Whether it goes by the clocks of a zone: a boot does not, and `every 15m` counts from the time at which it was applied.
     pub fn needs_zone(&self) -> bool {
-        !self.is_at_boot() && self.span_text().is_none()
+        !self.is_at_boot() && self.lines.iter().all(|line| span_text(line).is_none())
     }
 
-    fn span_text(&self) -> Option<&str> {
-        span_text(&self.schedule)
+    /// Its lines as people read them: of several each after `; `.
+    pub fn times_text(&self) -> String {
+        self.lines.join("; ")
+    }
+
+    /// Its times in this zone. The error says what is allowed.
+    pub fn times(&self, zone: TimeZone) -> Result<Schedule, String> {
+        Schedule::of_lines(&self.lines, zone)
+    }
+
+    /// Of times that have come, the oldest first: those that are seen too late at `now`, and the others.
+    pub fn too_late(&self, mut times: Vec<Timestamp>, now: Timestamp) -> (Vec<Timestamp>, Vec<Timestamp>) {
+        let is_late = |time: &Timestamp| self.missed_within.is_some_and(|within| *time < now.minus(within));
+        let others = times.split_off(times.partition_point(is_late));
+        (times, others)
+    }
+
+    /// The text that programs of versions 1.0 and 1.1 read in the place of the lines, if such a program cannot know all that this
+    /// schedule says. No job file has this text, so that such a program which applies the schedule anew sees a change.
+    pub fn for_1_0(&self) -> Option<String> {
+        let is_of_1_0 = |line: &&String| CronLine::parse(line).map_or(true, |line| line.is_of_1_0());
+        let first = self.lines.first()?;
+        let known = self.lines.iter().find(is_of_1_0);
+        if self.lines.len() == 1 && known.is_some() && self.missed_within.is_none() {
+            return None;
+        }
+        Some(format!("{} ", known.cloned().unwrap_or_else(|| CronLine::for_1_0(first))))
     }
 }
 
 /// A schedule that was read, with its time zone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     recurrence: Recurrence,
     zone: TimeZone,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Recurrence {
-    Cron(CronLine),
+    Cron(Vec<CronLine>),
     Every(Millis),
     Boot,
 }
@@ -85,12 +112,32 @@ impl Schedule {
     /// The schedule that has no times, and fires once for each boot of the machine.
     pub const AT_BOOT: &str = "@reboot";
 
+    /// A schedule has at most this many lines.
+    pub const MAX_LINES: usize = 100;
+
+    /// Whether this is the schedule that has no times, and fires once for each boot of the machine.
+    pub fn is_at_boot(lines: &[String]) -> bool {
+        matches!(lines, [line] if line.trim() == Self::AT_BOOT)
+    }
+
+    /// Reads all lines of a schedule. The error says what is allowed.
+    pub fn of_lines(lines: &[String], zone: TimeZone) -> Result<Self, String> {
+        if let [line] = lines {
+            return Self::parse(line, zone);
+        }
+        let lines: Vec<_> = lines.iter().map(|line| CronLine::parse(line)).collect::<Result<_, _>>()?;
+        if lines.is_empty() {
+            return Err("a schedule has a line".to_owned());
+        }
+        Ok(Self { recurrence: Recurrence::Cron(lines), zone })
+    }
+
     /// Reads a line of cron, `every 15m`, or `@reboot`. The error says what is allowed.
     pub fn parse(text: &str, zone: TimeZone) -> Result<Self, String> {
         let recurrence = match span_text(text) {
             Some(span) => Recurrence::Every(every(span.trim())?),
             None if text.trim() == Self::AT_BOOT => Recurrence::Boot,
-            None => Recurrence::Cron(CronLine::parse(text)?),
+            None => Recurrence::Cron(vec![CronLine::parse(text)?]),
         };
         Ok(Self { recurrence, zone })
     }
@@ -199,12 +246,15 @@ impl Schedule {
         match &self.recurrence {
             Recurrence::Boot => None,
             Recurrence::Every(span) => Some(time.plus(*span)),
-            Recurrence::Cron(line) => {
+            Recurrence::Cron(lines) => {
                 let first = instant(time)?.checked_add(1.second()).ok()?;
                 let last = first.checked_add(FORTY_YEARS).ok()?;
                 let mut stretch = Stretch::at(&self.zone, first);
                 loop {
-                    if let Some(time) = stretch.times(line, first..=last).next() {
+                    let found = lines.iter().fold(None, |found: Option<Instant>, line| {
+                        stretch.times(line, first..=found.unwrap_or(last)).next().or(found)
+                    });
+                    if let Some(time) = found {
                         return Some(timestamp(time));
                     }
                     stretch = Stretch::at(&self.zone, stretch.end.filter(|end| *end <= last)?);
@@ -226,11 +276,14 @@ impl Schedule {
         match &self.recurrence {
             Recurrence::Boot => None,
             Recurrence::Every(span) => Some(first.plus(Millis(last.since(first).0 / span.0 * span.0))),
-            Recurrence::Cron(line) => {
+            Recurrence::Cron(lines) => {
                 let (first, last) = (instant(first)?, instant(last)?);
                 let mut stretch = Stretch::at(&self.zone, last);
                 loop {
-                    if let Some(time) = stretch.times(line, first..=last).next_back() {
+                    let found = lines.iter().fold(None, |found: Option<Instant>, line| {
+                        stretch.times(line, found.unwrap_or(first)..=last).next_back().or(found)
+                    });
+                    if let Some(time) = found {
                         return Some(timestamp(time));
                     }
                     let before = stretch.start.checked_sub(1.second()).ok()?;

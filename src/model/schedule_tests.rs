@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use jiff::tz::TimeZoneDatabase;
 use proptest::prelude::*;
 
@@ -280,7 +282,7 @@ proptest! {
 
     #[test]
     fn times_are_those_of_a_walk_through_all_minutes(
-        text in line(),
+        lines in prop::collection::vec(line(), 1..4),
         zone in prop::sample::select(&ZONES[..]),
         // Around a change of 2025 to 2027 of the zone, if it has any.
         year in 0_usize..5,
@@ -291,8 +293,10 @@ proptest! {
         let change = zone.following(begin).nth(year).map_or(begin, |change| change.timestamp());
         let from = Timestamp((change.as_second() / 60 - before) * 60_000);
         let to = from.plus(Millis::from_secs(3 * 86_400));
-        let walked = minute_by_minute(&text, &zone, from, to);
-        let schedule = Schedule::parse(&text, zone).unwrap();
+        // Times of several lines that fall together come once.
+        let walked = lines.iter().flat_map(|line| minute_by_minute(line, &zone, from, to));
+        let walked: Vec<_> = walked.collect::<BTreeSet<_>>().into_iter().collect();
+        let schedule = Schedule::of_lines(&lines, zone).unwrap();
         let stepped: Vec<_> =
             schedule.upcoming(from.minus(Millis(1))).take_while(|time| *time <= to).collect();
         prop_assert_eq!(&stepped, &walked);
@@ -307,12 +311,12 @@ proptest! {
     /// `all` gives exactly the newest of the times that stepping forward gives.
     #[test]
     fn looking_back_finds_what_stepping_forward_finds(
-        text in prop_oneof![line(), Just("every 17m".to_owned())],
+        lines in prop_oneof![prop::collection::vec(line(), 1..4), Just(vec!["every 17m".to_owned()])],
         zone in prop::sample::select(&ZONES[..]),
         start in 1_700_000_000_000_i64..1_860_000_000_000,
         span in 0_i64..40 * 3_600_000,
     ) {
-        let schedule = Schedule::parse(&text, zone_of(zone)).unwrap();
+        let schedule = Schedule::of_lines(&lines, zone_of(zone)).unwrap();
         let first = schedule.first(Timestamp(start)).unwrap();
         let now = Timestamp(first.0 + span);
         let forward: Vec<_> = std::iter::successors(Some(first), |time| schedule.after(*time))
@@ -354,4 +358,77 @@ fn a_time_that_has_come_by_the_old_line_may_be_one_of_the_new() {
     let lines = (("30 2 * * *", "Europe/Berlin"), ("0 3 * * *", "Europe/Berlin"));
     let (next, now) = ("2026-03-27T01:30:00Z", "2026-03-30T12:00:00Z");
     assert_eq!(first_shared(lines.0, lines.1, next, now), is("2026-03-29T01:00:00Z"));
+}
+
+/// A schedule of a job file with these lines.
+fn text_of(lines: &[&str], missed_within: Option<Millis>) -> ScheduleText {
+    ScheduleText {
+        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        timezone: None,
+        missed: Missed::All,
+        missed_within,
+        fresh_within: None,
+        random_delay: None,
+    }
+}
+
+#[test]
+fn each_line_of_several_has_its_times_and_one_moment_comes_once() {
+    let times = |lines: &[&str], start: &str, count| {
+        let schedule = text_of(lines, None).times(zone_of("Europe/Berlin")).unwrap();
+        let times = schedule.upcoming(at(start)).take(count);
+        times.map(|time| jiff::Timestamp::from_millisecond(time.0).unwrap().to_string()).collect::<Vec<_>>()
+    };
+    // 08:30 on weekdays, 10:00 at weekends; from a Friday on.
+    assert_eq!(
+        times(&["30 8 * * 1-5", "0 10 * * 6,0"], "2026-12-03T12:00:00Z", 4),
+        ["2026-12-04T07:30:00Z", "2026-12-05T09:00:00Z", "2026-12-06T09:00:00Z", "2026-12-07T07:30:00Z"]
+    );
+    // Both are left out by the clocks, and a third one keeps its pace.
+    assert_eq!(
+        times(&["30 2 * * *", "45 2 * * *", "0 * * * *"], "2026-03-29T00:30:00Z", 3),
+        ["2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z", "2026-03-29T03:00:00Z"]
+    );
+    assert_eq!(times(&["@daily", "0 0 * * *"], "2026-11-28T12:00:00Z", 2).len(), 2);
+    for lines in [&["@daily", "@reboot"][..], &["@daily", "every 1h"], &[]] {
+        assert!(text_of(lines, None).times(TimeZone::UTC).is_err(), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_time_that_is_seen_later_than_missed_within_is_too_late() {
+    let minute = |n: i64| Timestamp(n * 60_000);
+    let times = || [10, 20, 30].map(minute).to_vec();
+    for (within, now, late) in [
+        (None, minute(1_000), 0),
+        (Some(20), minute(30), 0),
+        (Some(20), minute(30).plus(Millis(1)), 1),
+        (Some(20), minute(50), 2),
+        (Some(1), minute(32), 3),
+    ] {
+        let text = text_of(&["@hourly"], within.map(|within| Millis::from_secs(60 * within)));
+        let (gone, others) = text.too_late(times(), now);
+        assert_eq!((gone.len(), [gone, others].concat()), (late, times()), "{within:?} {now:?}");
+    }
+}
+
+#[test]
+fn older_programs_read_a_line_that_they_know() {
+    let within = Some(Millis::from_secs(60));
+    for (lines, missed_within, expected) in [
+        (&["0 2 * * *"][..], None, None),
+        (&["0 2 L * 5#3"], None, None),
+        (&["@reboot"], None, None),
+        (&["0 2 * * *"], within, Some("0 2 * * * ")),
+        (&["every 15m"], within, Some("every 15m ")),
+        (&["30 8 * * 1-5", "0 10 * * 6,0"], None, Some("30 8 * * 1-5 ")),
+        (&["30 8 * * friL", "@daily"], None, Some("@daily ")),
+        (&["30 8 * * friL", "30 8 LW * *"], None, Some("30 8 * * FRI#4 ")),
+        (&["30 8 1,l-3 jan mon"], None, Some("30 8 1,L JAN MON ")),
+        (&["30 8 15W,30w * *"], None, Some("30 8 15,30 * * ")),
+        // The 29th of February is never a fourth Monday.
+        (&["30 8 */28 2 monL"], None, Some("@yearly ")),
+    ] {
+        assert_eq!(text_of(lines, missed_within).for_1_0().as_deref(), expected, "{lines:?}");
+    }
 }

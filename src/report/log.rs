@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::reporter::Reporter;
 use crate::model::{
-    Attempt, DeadReason, Event, JobState, Outcome, RecordedAttempt, UnseenEnd, decision_text, job_title,
+    Attempt, DeadReason, Event, JobState, Outcome, RecordedAttempt, SkipReason, UnseenEnd, decision_text,
+    job_title,
 };
 use crate::text::{
     Timestamp, counted, human_duration, local_time, rfc3339, safe_json, safe_line, shown_line,
@@ -109,9 +110,19 @@ pub fn words(event: &Event) -> Option<String> {
         Event::ScheduleFired { job_id, name, scheduled_for } => {
             format!("job {job_id} {name}: enqueued by its schedule for {}", local_time(*scheduled_for))
         }
-        Event::ScheduleSkipped { name, scheduled_for, .. } => {
+        Event::ScheduleSkipped { name, scheduled_for, reason, count, .. } => {
             let time = local_time(*scheduled_for);
-            format!("schedule {name}: {time} is skipped: an unfinished job holds the unique key")
+            match (reason, count) {
+                (SkipReason::KeyHeld, _) => {
+                    format!("schedule {name}: {time} is skipped: an unfinished job holds the unique key")
+                }
+                (SkipReason::TooLate, 1) => {
+                    format!("schedule {name}: {time} is skipped: it was seen later than missed_within")
+                }
+                (SkipReason::TooLate, count) => format!(
+                    "schedule {name}: {count} times up to {time} are skipped: they were seen later than missed_within"
+                ),
+            }
         }
         Event::WorkerStopping { message, running } => format!("stopping: {message}; {running} running"),
         Event::WorkerStopped { attempts, succeeded, dead } => {
@@ -317,8 +328,14 @@ mod tests {
                 r#""schedule_fired","job_id":7,"name":"nightly","scheduled_for":"1970-01-01T00:00:00.000Z""#,
             ),
             (
-                Event::ScheduleSkipped { job_id: (), name: name(), scheduled_for: Timestamp(0) },
-                r#""schedule_skipped","job_id":null,"name":"nightly","scheduled_for":"1970-01-01T00:00:00.000Z""#,
+                Event::ScheduleSkipped {
+                    job_id: (),
+                    name: name(),
+                    scheduled_for: Timestamp(0),
+                    reason: SkipReason::TooLate,
+                    count: 3,
+                },
+                r#""schedule_skipped","job_id":null,"name":"nightly","scheduled_for":"1970-01-01T00:00:00.000Z","reason":"too_late","count":3"#,
             ),
             (
                 Event::WorkerStopping { message: "SIGTERM".to_owned(), running: 1 },

@@ -179,9 +179,9 @@ pub fn with_output(mut attempt: Value, output: &AttemptOutput) -> Value {
 }
 
 /// The keys of a schedule, each with its value.
-const SCHEDULE: [Field<StoredSchedule>; 15] = [
+const SCHEDULE: [Field<StoredSchedule>; 17] = [
     ("name", |row| json!(row.name())),
-    ("schedule", |row| json!(row.text.schedule)),
+    ("schedule", |row| json!(row.text.times_text())),
     ("timezone", |row| json!(row.text.timezone)),
     ("zone", |row| json!(row.zone)),
     ("missed", |row| json!(row.text.missed.as_str())),
@@ -195,6 +195,8 @@ const SCHEDULE: [Field<StoredSchedule>; 15] = [
     ("fresh_within_ms", |row| json!(row.text.fresh_within)),
     ("random_delay_ms", |row| json!(row.text.random_delay)),
     ("file", |row| json!(row.file)),
+    ("schedules", |row| json!(row.text.lines)),
+    ("missed_within_ms", |row| json!(row.text.missed_within)),
 ];
 
 pub fn schedule_json(row: &StoredSchedule) -> Value {

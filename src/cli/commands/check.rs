@@ -17,17 +17,15 @@ use crate::cli::job_file;
 use crate::cli::scheduled_runs::{self, dependencies_text};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile, JobFileError, NewerToml};
-use crate::model::{
-    Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy, check_name,
-};
+use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Strategy, check_name};
 use crate::store::{Applied, AppliedKind, Declarations, DeclaredSchedule, Store, StoredSchedule};
 use crate::text::{
-    Millis, Timestamp, append, counted, human_size, local_time, machine_zone, near_names, safe_line,
+    Millis, Timestamp, append, counted, human_size, local_time, machine_zone, near_names, rfc3339, safe_line,
     shown_path, time_zone,
 };
 use crate::view::terminal::{Column, Output, Style, Table, warn};
 use crate::view::text::definition::{print_command, print_policy, print_start};
-use crate::view::text::schedule::{random_delay_text, times_text};
+use crate::view::text::schedule::{missed_text, random_delay_text, times_text};
 
 /// The most rows of the delay table on a screen, because later delays are like the last ones shown.
 const MAX_ROWS: u32 = 12;
@@ -125,18 +123,21 @@ fn check_jobs(global: &Global, checked: &Checked, out: &mut Output) -> Result<Ex
     let Checked { file, only } = checked;
     let now = clock::now();
     let declared = apply::schedules(file, now)?;
-    if out.json && !out.quiet {
-        for job in checked.jobs() {
-            out.object(&job_json(&job.definition));
-        }
-    } else if !out.quiet {
+    if !out.quiet {
         let store = database::open_if_there(global).ok().flatten();
         let mut applied = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
         // A pipe has no path by which the database could know it.
         let path = job_file::canonical(&file.path).ok();
         applied.retain(|row| Some(&row.file) == path.as_ref() && checked.is_shown(row.name()));
-        show(out, checked, &Schedules { declared, applied: &applied, now });
-        if let (Some(store), Some(path)) = (store, path)
+        let schedules = Schedules { declared, applied: &applied, now };
+        if out.json {
+            for job in checked.jobs() {
+                out.object(&job_json(&job.definition, schedules.of(job), &schedules));
+            }
+        } else {
+            show(out, checked, &schedules);
+        }
+        if let (Some(store), Some(path), false) = (store, path, out.json)
             && store.applied_files().is_ok_and(|applied| applied.contains(&path))
         {
             show_unapplied(store, &path, out, checked, &applied, now);
@@ -178,13 +179,21 @@ struct Schedules<'a> {
 }
 
 impl Schedules<'_> {
+    fn of(&self, job: &Declared) -> Option<&DeclaredSchedule> {
+        self.declared.iter().find(|declared| declared.name() == job.definition.name)
+    }
+
     /// The next times of a schedule: of one that would not change, those that are to come.
-    fn next_times(&self, declared: &DeclaredSchedule) -> Option<String> {
+    fn next_times(&self, declared: &DeclaredSchedule) -> Vec<Timestamp> {
+        self.find_times(declared).unwrap_or_default()
+    }
+
+    fn find_times(&self, declared: &DeclaredSchedule) -> Option<Vec<Timestamp>> {
         let zone = time_zone(declared.zone.as_deref()).ok()?;
-        let schedule = Schedule::parse(&declared.text.schedule, zone).ok()?;
+        let schedule = declared.text.times(zone).ok()?;
         let is_applied = |row: &&StoredSchedule| {
             row.name() == declared.name()
-                && row.text.schedule == declared.text.schedule
+                && row.text.lines == declared.text.lines
                 && row.has_clocks_of(declared, self.now)
         };
         let applied = self.applied.iter().find(is_applied).and_then(|row| row.next_at);
@@ -192,7 +201,7 @@ impl Schedules<'_> {
             Some(next) => schedule.next_given(next, self.now),
             None => schedule.first(self.now),
         };
-        Some(schedule.from(next).take(NEXT_TIMES).map(local_time).collect::<Vec<_>>().join(", "))
+        Some(schedule.from(next).take(NEXT_TIMES).collect())
     }
 }
 
@@ -307,7 +316,7 @@ fn show_job(out: &mut Output, job: &Declared, file: &JobFile, schedules: &Schedu
     for (key, alert) in definition.alerts() {
         out.fact(key, &alert.name);
     }
-    if let Some(declared) = schedules.declared.iter().find(|declared| declared.name() == definition.name) {
+    if let Some(declared) = schedules.of(job) {
         show_schedule(out, declared, schedules);
     }
     print_policy(out, definition);
@@ -331,11 +340,7 @@ fn show_job(out: &mut Output, job: &Declared, file: &JobFile, schedules: &Schedu
 fn show_schedule(out: &mut Output, declared: &DeclaredSchedule, schedules: &Schedules<'_>) {
     let text = &declared.text;
     let times = times_text(text, declared.zone.as_deref(), schedules.now);
-    let missed = if text.is_at_boot() {
-        String::new()
-    } else {
-        format!(", missed times run: {}", text.missed.as_str())
-    };
+    let missed = if text.is_at_boot() { String::new() } else { format!(", {}", missed_text(text)) };
     let delay = random_delay_text(text);
     out.fact("schedule", &format!("{times}{delay}{missed}"));
     if let Some(within) = text.fresh_within {
@@ -344,7 +349,8 @@ fn show_schedule(out: &mut Output, declared: &DeclaredSchedule, schedules: &Sche
     if text.is_at_boot() {
         return out.fact("next", "at the next boot after it was applied");
     }
-    out.fact("next", &schedules.next_times(declared).unwrap_or_default());
+    let next: Vec<_> = schedules.next_times(declared).into_iter().map(local_time).collect();
+    out.fact("next", &next.join(", "));
 }
 
 fn limits(definition: &JobDefinition) -> String {
@@ -385,7 +391,12 @@ fn delays(policy: &RetryPolicy) -> impl Iterator<Item = DelayJson> {
     })
 }
 
-fn job_json(definition: &JobDefinition) -> Value {
+fn job_json(
+    definition: &JobDefinition,
+    declared: Option<&DeclaredSchedule>,
+    schedules: &Schedules<'_>,
+) -> Value {
+    let times = |declared| schedules.next_times(declared).into_iter().map(rfc3339).collect::<Vec<_>>();
     let policy = &definition.written_policy();
     json!({
         "name": definition.name,
@@ -405,6 +416,8 @@ fn job_json(definition: &JobDefinition) -> Value {
         "unique_key": definition.unique_key,
         "success_exit_codes": definition.exit.success,
         "warning_exit_codes": definition.exit.warning,
+        "schedules": declared.map(|declared| &declared.text.lines),
+        "next": declared.map(times),
     })
 }
 

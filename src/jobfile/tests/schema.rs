@@ -206,7 +206,7 @@ fn the_bad_job_files_of_the_corpus_are_refused() {
 }
 
 /// Further values that may stand after `KEY = `, with bars between them; the parser decides.
-const VALUES: [(&str, &str); 29] = [
+const VALUES: [(&str, &str); 30] = [
     (
         "timeout",
         "'30s' | '1h 30m' | '1h30m' | ' 1.5 h ' | '0s' | 30 | '30' | '5 parsecs' | '.5s' | '' | \
@@ -280,7 +280,8 @@ const VALUES: [(&str, &str); 29] = [
          '0 0 1 jan-MAR,Dec *' | '0 0 1 13 *' | '0 0 1 mon *' | '0 0 1 january *' | '0 0 * * 8' | '0 0 * * fri,Sun' | \
          '0 0 * * monday' | '0 0 * * 5#3' | '0 0 * * 5#6' | 'L * * * *' | \
          '0 0 L-3,LW,15W * *' | '0 0 l-3,lw,15w * *' | '0 0 L-31 * *' | '0 0 L-0 * *' | '0 0 32W * *' | '0 0 W15 * *' | '0 0 * * 5L,friL' | \
-         '0 0 * * sunl,7L' | '0 0 * * 8L' | '0 0 * * L' | '0 0 * * L5' | '\t0 2 * * * '",
+         '0 0 * * sunl,7L' | '0 0 * * 8L' | '0 0 * * L' | '0 0 * * L5' | ['30 8 * * 1-5', '0 10 * * 6,0'] | ['@daily'] | [] | ['@daily', '@daily'] | ['@daily', '@reboot'] | ['every 1h'] | ['@daily', 5] | \
+          '\t0 2 * * * '",
     ),
     (
         "timezone",
@@ -289,6 +290,10 @@ const VALUES: [(&str, &str); 29] = [
     (
         "missed",
         "'once'\nschedule = '@daily' | 'skip'\nschedule = '@daily' | 'never' | true | 'once'\nschedule = '@reboot' | 'once'\nschedule = ' @reboot ' | 'once' | 'skip'\nschedule = 'every 1h'",
+    ),
+    (
+        "missed_within",
+        "'3h'\nschedule = '@daily' | '0s'\nschedule = '@daily' | 3\nschedule = '@daily' | '1h'\nschedule = '@reboot' | '1h'\nmissed = 'skip'\nschedule = '@daily' | '1h'\nmissed = 'all'\nschedule = 'every 1h' | '1h'",
     ),
     (
         "fresh_within",
@@ -361,7 +366,7 @@ fn the_schema_takes_and_refuses_limits_as_the_parser_does() {
 /// A job file with this value of a key, and what the key may need beside it.
 fn with(key: &str, value: &str) -> String {
     let schedule = match key {
-        "timezone" | "missed" | "fresh_within" | "random_delay" => "schedule = '@daily'\n",
+        "timezone" | "missed" | "missed_within" | "fresh_within" | "random_delay" => "schedule = '@daily'\n",
         _ => "",
     };
     let command = if key == "command" { "" } else { "command = 'x'\n" };

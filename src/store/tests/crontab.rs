@@ -111,9 +111,10 @@ fn name(index: usize) -> String {
 fn scheduled(index: usize, line: &str) -> DeclaredSchedule {
     let root = Link::new(definition(&name(index)));
     let text = ScheduleText {
-        schedule: line.to_owned(),
+        lines: vec![line.to_owned()],
         timezone: Some("Europe/Berlin".to_owned()),
         missed: Missed::Skip,
+        missed_within: None,
         fresh_within: None,
         random_delay: None,
     };

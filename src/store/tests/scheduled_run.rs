@@ -13,9 +13,10 @@ fn hourly(name: &str, after: &[&str]) -> DeclaredSchedule {
     let link = |name: &&str| Link { own_schedule, ..Link::new(definition(name)) };
     let root = Link { after: (0..after.len()).collect(), ..Link::new(definition(name)) };
     let text = ScheduleText {
-        schedule: "every 1h".to_owned(),
+        lines: vec!["every 1h".to_owned()],
         timezone: None,
         missed: Missed::Once,
+        missed_within: None,
         fresh_within: None,
         random_delay: None,
     };

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::far_times::begins;
 use super::limits::{self, LimitRow};
 use super::schedules::{DeclaredSchedule, StoredSchedule, all_schedules, end_pauses, put};
-use crate::model::{Limits, Missed, Schedule};
+use crate::model::{Limits, Missed};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::run;
@@ -142,7 +142,7 @@ fn next_time(
     declared: &DeclaredSchedule,
     now: Timestamp,
 ) -> (Option<Timestamp>, Vec<Timestamp>) {
-    let is_same_text = |stored: &&StoredSchedule| stored.text.schedule == declared.text.schedule;
+    let is_same_text = |stored: &&StoredSchedule| stored.text.lines == declared.text.lines;
     let (same, mut missed) =
         (stored.filter(is_same_text), stored.map(|it| missed_runs(it, now)).unwrap_or_default());
     // If neither the schedule text nor its clocks change, the next time stays: `every 1h` does not begin anew at each apply.
@@ -150,11 +150,12 @@ fn next_time(
         |stored: &&StoredSchedule| !stored.text.needs_zone() || stored.has_clocks_of(declared, now);
     if let Some((stored, next)) = same.filter(keeps_time).and_then(|stored| Some((stored, stored.next_at?))) {
         let due = stored.times().map(|times| times.due(next, now, declared.text.missed).0);
+        let due = due.map(|due| declared.text.too_late(due, now).1);
         missed.retain(|time| due.as_ref().is_ok_and(|due| !due.contains(time)));
         return (Some(next), missed);
     }
     let zone = time_zone(declared.zone.as_deref()).ok();
-    let schedule = zone.and_then(|zone| Schedule::parse(&declared.text.schedule, zone).ok());
+    let schedule = zone.and_then(|zone| declared.text.times(zone).ok());
     // A missed time stays if the new times have it. Where only the zone changes, one stays in any case, since it was promised.
     let shared = || {
         let (schedule, next) = (schedule.as_ref()?, stored.filter(|_| !missed.is_empty())?.next_at?);
@@ -175,11 +176,13 @@ fn next_time(
     });
     let comes = |time: Timestamp| {
         let (Some(next), Some(schedule)) = (next_at, &schedule) else { return false };
-        let first = match declared.text.missed {
-            Missed::All => schedule.due(next, now, Missed::All).0.first().copied(),
-            Missed::Once | Missed::Skip => Some(next),
+        let is_late = |time: &Timestamp| !declared.text.too_late(vec![*time], now).0.is_empty();
+        let (first, last) = match declared.text.missed {
+            Missed::All => (schedule.due(next, now, Missed::All).0.first().copied(), Some(time)),
+            Missed::Once | Missed::Skip => (Some(next), schedule.due(next, now, Missed::Once).0.pop()),
         };
-        first.is_some_and(|first| time == first || time > first && schedule.has(time))
+        let is_kept = first.is_some_and(|first| time == first || time > first && schedule.has(time));
+        is_kept && !last.as_ref().is_some_and(is_late)
     };
     missed.retain(|time| !comes(*time));
     (next_at, missed)
@@ -187,5 +190,5 @@ fn next_time(
 
 /// The times that have come for which a worker would enqueue jobs now.
 fn missed_runs(stored: &StoredSchedule, now: Timestamp) -> Vec<Timestamp> {
-    if stored.has_come(now) { stored.due(now).0 } else { Vec::new() }
+    if stored.has_come(now) { stored.due(now).times } else { Vec::new() }
 }

@@ -5,6 +5,7 @@
 
 use rusqlite::{Row, params};
 
+use super::schedule_columns::read_lines;
 use crate::model::Schedule;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
@@ -138,13 +139,13 @@ fn far_pauses(tx: &Tx) -> Result<Vec<FarTime>> {
 }
 
 fn far_times(tx: &Tx) -> Result<Vec<FarTime>> {
-    let sql = "SELECT name, schedule, timezone, next_at, last_fired_at FROM schedules
+    let sql = "SELECT name, schedule, schedule_lines, needs_version, timezone, next_at, last_fired_at FROM schedules
                WHERE next_at > ?1 AND needs_version <= ?2 ORDER BY name";
     let rows = all(tx, sql, params![tx.now, schema::known().version()], |row| {
-        let (text, zone): (String, Option<String>) = (row.get("schedule")?, row.get("timezone")?);
+        let (lines, zone): (_, Option<String>) = (read_lines(row)?, row.get("timezone")?);
         let from: Timestamp = row.get("next_at")?;
         let begins = begins(row.get("last_fired_at")?, tx.now);
-        let found = time_zone(zone.as_deref()).and_then(|zone| Schedule::parse(&text, zone));
+        let found = time_zone(zone.as_deref()).and_then(|zone| Schedule::of_lines(&lines, zone));
         let nearer = found.ok().and_then(|schedule| {
             // Without a zone it may have been computed by other clocks than those of this process.
             let is_exact = zone.is_some() || !schedule.goes_by_clocks();

@@ -9,9 +9,9 @@ use rusqlite::params;
 
 use super::enqueue;
 use super::insert::{Dependency, Due, Firing, NewJob};
-use super::schedules::{SELECT, StoredSchedule, end_pauses, next_due, read};
+use super::schedules::{DueTimes, SELECT, StoredSchedule, end_pauses, next_due, read};
 use super::{job_files, limits};
-use crate::model::Event;
+use crate::model::{Event, SkipReason};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, all_or_nothing, maybe, one, run, value};
@@ -123,8 +123,18 @@ impl Store {
 
 /// Enqueues the jobs for all due times of this schedule, and sets its next time.
 fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
-    let (times, next) = row.due(tx.now);
-    run(tx, "UPDATE schedules SET next_at = ?2 WHERE name = ?1", params![row.name(), next])?;
+    let DueTimes { times, too_late, next } = row.due(tx.now);
+    let sql = "UPDATE schedules SET next_at = ?2, skipped = skipped + ?3 WHERE name = ?1";
+    run(tx, sql, params![row.name(), next, too_late.len()])?;
+    if let Some(latest) = too_late.last() {
+        events.push(Event::ScheduleSkipped {
+            job_id: (),
+            name: row.name().to_owned(),
+            scheduled_for: *latest,
+            reason: SkipReason::TooLate,
+            count: too_late.len(),
+        });
+    }
     enqueue_for(tx, row, times, events)
 }
 
@@ -164,7 +174,8 @@ fn enqueue_for(tx: &Tx, row: &StoredSchedule, times: Vec<Timestamp>, events: &mu
         } else {
             skipped += 1;
             skipped_in_row += 1;
-            events.push(Event::ScheduleSkipped { job_id: (), name, scheduled_for: at });
+            let reason = SkipReason::KeyHeld;
+            events.push(Event::ScheduleSkipped { job_id: (), name, scheduled_for: at, reason, count: 1 });
         }
     }
     let sql = "UPDATE schedules SET last_fired_at = coalesce(?2, last_fired_at), last_job_id = coalesce(?3, last_job_id),

@@ -24,6 +24,7 @@ pub mod prune;
 pub mod recover;
 pub mod runs;
 pub mod same_work;
+mod schedule_columns;
 pub mod scheduled_run;
 pub mod schedules;
 pub mod stuck;

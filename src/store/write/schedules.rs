@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row, params};
 use super::definition;
 use super::far_times::AHEAD;
 use super::same_work::{is_same_file, task};
+use super::schedule_columns::{has_columns_of_1_2, read_lines};
 use crate::model::{Chain, Link, Pause, Schedule, ScheduleText};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
@@ -70,7 +71,7 @@ impl StoredSchedule {
 
     /// The times of the schedule in its zone. The error says why they cannot be found.
     pub fn times(&self) -> std::result::Result<Schedule, String> {
-        Schedule::parse(&self.text.schedule, time_zone(self.zone.as_deref())?)
+        self.text.times(time_zone(self.zone.as_deref())?)
     }
 
     /// Whether this is what the job file declares. The zone of the machine is no part of the file.
@@ -98,14 +99,15 @@ impl StoredSchedule {
         self.times().ok()?.next_given(next, pause.ends_at()?.minus(Millis(1)))
     }
 
-    /// The times up to `now` for which jobs are to be enqueued, the oldest first, and the first time after `now`. Its next time
-    /// has come.
-    pub fn due(&self, now: Timestamp) -> (Vec<Timestamp>, Option<Timestamp>) {
-        match (self.next_at, self.times()) {
+    /// What is due at `now`. Its next time has come.
+    pub fn due(&self, now: Timestamp) -> DueTimes {
+        let (times, next) = match (self.next_at, self.times()) {
             (Some(next), Ok(schedule)) => schedule.due(next, now, self.text.missed),
             // The machine may not know the time zone any more. The promised time comes all the same, and no other: attention says so.
             (next, _) => (next.into_iter().collect(), None),
-        }
+        };
+        let (too_late, times) = self.text.too_late(times, now);
+        DueTimes { times, too_late, next }
     }
 
     /// Whether times have come that no worker has seen yet. Those of a pause are gone.
@@ -117,6 +119,17 @@ impl StoredSchedule {
     pub fn goes_on(&self) -> bool {
         if self.text.is_at_boot() { self.boot_id.is_some() } else { self.next_at.is_some() }
     }
+}
+
+/// The times of a schedule that have come.
+#[derive(Clone, Debug)]
+pub struct DueTimes {
+    /// Those for which jobs are to be enqueued, the oldest first.
+    pub times: Vec<Timestamp>,
+    /// Those that would be made up for, if they were not seen too late, the oldest first.
+    pub too_late: Vec<Timestamp>,
+    /// The first time to come.
+    pub next: Option<Timestamp>,
 }
 
 /// Reads the chain of a schedule. Its last job has the name of the row: otherwise what fires the schedule would look for a row
@@ -180,7 +193,7 @@ impl Store {
 pub(super) const SELECT: &str =
     "SELECT name, chain, schedule, timezone, missed, file, next_at, boot_id, last_fired_at, last_job_id, skipped,
                              skipped_in_row, paused, paused_until, applied_at, last_success_at, fresh_within_ms, random_delay_ms,
-                             needs_version, machine_timezone
+                             needs_version, machine_timezone, schedule_lines, missed_within_ms
                       FROM schedules";
 
 /// All schedules, by name.
@@ -195,9 +208,9 @@ pub fn damaged(tx: &Tx, limit: usize) -> Result<Vec<String>> {
         // A zone that this machine does not know is no damage.
         let text = read(row, tx.now)?.text;
         time_zone(Some("UTC"))
-            .and_then(|utc| Schedule::parse(&text.schedule, utc))
+            .and_then(|utc| text.times(utc))
             .map(|_| ())
-            .map_err(|why| StoreError::InvalidData(format!("its times are {:?}: {why}", text.schedule)))
+            .map_err(|why| StoreError::InvalidData(format!("its times are {:?}: {why}", text.times_text())))
     })
 }
 
@@ -215,6 +228,8 @@ fn read_recorded(row: &Row<'_>) -> Result<StoredSchedule> {
     let last_at: Option<Timestamp> = row.get("last_fired_at")?;
     let timezone: Option<String> = row.get("timezone")?;
     let machine_zone: Option<String> = row.get("machine_timezone")?;
+    let is_of_1_2 = has_columns_of_1_2(row)?;
+    let missed_within: Option<Millis> = row.get("missed_within_ms")?;
     Ok(from_row!(
         row,
         StoredSchedule {
@@ -222,9 +237,10 @@ fn read_recorded(row: &Row<'_>) -> Result<StoredSchedule> {
             text: from_row!(
                 row,
                 ScheduleText {
-                    schedule,
+                    lines: read_lines(row)?,
                     timezone: timezone.clone().filter(|zone| machine_zone.as_ref() != Some(zone)),
                     missed,
+                    missed_within: missed_within.filter(|_| is_of_1_2),
                     fresh_within: row.get("fresh_within_ms")?,
                     random_delay: row.get("random_delay_ms")?,
                 }
@@ -253,17 +269,23 @@ pub(super) fn put(
     boot_id: Option<&str>,
 ) -> Result<()> {
     let sql = "INSERT INTO schedules (name, chain, schedule, timezone, missed, file, next_at, applied_at, needs_version,
-                                      fresh_within_ms, random_delay_ms, boot_id, machine_timezone)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                                      fresh_within_ms, random_delay_ms, boot_id, machine_timezone, schedule_lines,
+                                      missed_within_ms)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?15, ?16)
                ON CONFLICT DO UPDATE SET chain = ?2, schedule = ?3, timezone = ?4, missed = ?5, file = ?6, next_at = ?7,
                                          applied_at = ?8, needs_version = ?9, fresh_within_ms = ?10,
                                          random_delay_ms = ?11, boot_id = ?12, machine_timezone = ?13,
+                                         schedule_lines = ?15, missed_within_ms = ?16,
                                          last_fired_at = iif(last_fired_at > ?14, NULL, last_fired_at),
                                          last_job_id = iif(last_fired_at > ?14, NULL, last_job_id)";
-    let needs = schedule.chain.links().map(Link::needs_minor_version).max().map(Version::of_minor);
-    let chain = serde_json::to_string(&schedule.chain);
-    let chain = chain.map_err(|error| StoreError::InvalidData(error.to_string()))?;
-    let ScheduleText { schedule: times, timezone, missed, fresh_within, random_delay } = &schedule.text;
+    let json = |json: serde_json::Result<String>| json.map_err(|it| StoreError::InvalidData(it.to_string()));
+    let chain = json(serde_json::to_string(&schedule.chain))?;
+    let ScheduleText { lines, timezone, missed, missed_within, fresh_within, random_delay } = &schedule.text;
+    let for_1_0 = schedule.text.for_1_0();
+    let all_lines = for_1_0.is_some().then(|| json(serde_json::to_string(lines))).transpose()?;
+    let needs = schedule.chain.links().map(Link::needs_minor_version).max().unwrap_or_default();
+    let needs = Version::of_minor(if for_1_0.is_some() { needs.max(2) } else { needs });
+    let times = for_1_0.as_ref().or(lines.first());
     // Programs of version 1.0 know `timezone` alone, so that it holds the zone of the machine, too.
     let machine_zone = schedule.zone.as_ref().filter(|_| timezone.is_none());
     run(
@@ -283,7 +305,9 @@ pub(super) fn put(
             random_delay,
             boot_id,
             machine_zone,
-            tx.now.plus(AHEAD)
+            tx.now.plus(AHEAD),
+            all_lines,
+            missed_within
         ],
     )?;
     Ok(())

@@ -57,7 +57,10 @@ impl WeekOfSchedules {
                 html! { (job_text(row.name())) },
                 html! {
                     // A browser breaks lines at blanks. A long list of times has to break somewhere.
-                    code.at[row.text.schedule.len() <= MAX_WHOLE] { (job_text(&row.text.schedule)) }
+                    @for (index, line) in row.text.lines.iter().enumerate() {
+                        @if index > 0 { "; " }
+                        code.at[line.len() <= MAX_WHOLE] { (job_text(line)) }
+                    }
                     @if let Some(zone) = shown_zone(&row.text, row.zone.as_deref(), now) { " " (job_text(zone)) }
                     (random_delay_text(&row.text))
                 },

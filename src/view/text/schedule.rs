@@ -41,7 +41,13 @@ pub fn shown_zone<'a>(text: &ScheduleText, zone: Option<&'a str>, now: Timestamp
 /// The text of a schedule and its zone, if that is shown: `0 2 * * * Europe/Berlin`.
 pub fn times_text(text: &ScheduleText, zone: Option<&str>, now: Timestamp) -> String {
     let zone = shown_zone(text, zone, now).map(|zone| format!(" {zone}")).unwrap_or_default();
-    safe_line(&format!("{}{zone}", text.schedule))
+    safe_line(&format!("{}{zone}", text.times_text()))
+}
+
+/// Which missed times run: `missed times run: once, if seen within 3h`.
+pub fn missed_text(text: &ScheduleText) -> String {
+    let within = text.missed_within.map(|within| format!(", if seen within {within}")).unwrap_or_default();
+    format!("missed times run: {}{within}", text.missed.as_str())
 }
 
 /// The end of a sentence about a schedule: how much later than its times its jobs may be due.

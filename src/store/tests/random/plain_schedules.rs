@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::plain::Plain;
-use crate::model::{Chain, Event, JobState, Link, Missed, Pause, ScheduleText};
+use crate::model::{Chain, Event, JobState, Link, Missed, Pause, ScheduleText, SkipReason};
 use crate::store::file::version::Version;
 use crate::store::write::definition;
 use crate::store::{
@@ -25,45 +25,47 @@ pub(super) struct PlainSchedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
     Every(Millis),
-    /// By the clock: at each minute whose number since 1970 this divides.
-    Minutes(i64),
+    /// By the clock: at each minute whose number since 1970 one of these divides.
+    Minutes(&'static [i64]),
 }
+
+/// The paces by the clock: those of several numbers have several lines.
+pub(super) const MINUTES: [Pace; 4] =
+    [Pace::Minutes(&[1]), Pace::Minutes(&[2]), Pace::Minutes(&[3, 2]), Pace::Minutes(&[4, 10])];
 
 impl Pace {
     fn of(text: &ScheduleText) -> Option<Self> {
-        match text.schedule.as_str() {
+        match text.lines[0].as_str() {
             "@reboot" => None,
             text if let Some(span) = text.strip_prefix("every ") => {
                 Some(Self::Every(Millis::parse(span).unwrap()))
             }
-            "* * * * *" => Some(Self::Minutes(1)),
-            text => {
-                let number = text.strip_prefix("*/").and_then(|rest| rest.strip_suffix(" * * * *"));
-                Some(Self::Minutes(number.unwrap().parse().unwrap()))
-            }
+            _ => Some(*MINUTES.iter().find(|pace| pace.lines() == text.lines).unwrap()),
         }
     }
 
-    fn text(self) -> String {
+    fn lines(self) -> Vec<String> {
         match self {
-            Self::Every(span) => format!("every {}ms", span.0),
-            Self::Minutes(1) => "* * * * *".to_owned(),
-            Self::Minutes(number) => format!("*/{number} * * * *"),
+            Self::Every(span) => vec![format!("every {}ms", span.0)],
+            Self::Minutes(numbers) => numbers.iter().map(|number| format!("*/{number} * * * *")).collect(),
         }
     }
 
     fn after(self, time: Timestamp) -> Timestamp {
         match self {
             Self::Every(span) => time.plus(span),
-            Self::Minutes(number) => {
-                let span = number * 60_000;
-                Timestamp((time.0.div_euclid(span) + 1) * span)
+            Self::Minutes(numbers) => {
+                let after = |number: &i64| {
+                    let span = number * 60_000;
+                    Timestamp((time.0.div_euclid(span) + 1) * span)
+                };
+                numbers.iter().map(after).min().unwrap()
             }
         }
     }
 
     fn has_by_clock(self, time: Timestamp) -> bool {
-        matches!(self, Self::Minutes(number) if time.0 % (number * 60_000) == 0)
+        matches!(self, Self::Minutes(numbers) if numbers.iter().any(|number| time.0 % (number * 60_000) == 0))
     }
 }
 
@@ -86,6 +88,13 @@ impl PlainSchedule {
 
     /// Those of them that are made up for.
     fn missed(&self, now: Timestamp) -> Vec<Timestamp> {
+        let mut times = self.wanted(now);
+        times.retain(|time| !is_late(&self.row.text, *time, now));
+        times
+    }
+
+    /// Those of them that `missed` takes, the ones that are seen too late among them.
+    fn wanted(&self, now: Timestamp) -> Vec<Timestamp> {
         let mut times = self.come(now);
         let kept = match self.row.text.missed {
             Missed::Once => 1,
@@ -96,6 +105,11 @@ impl PlainSchedule {
     }
 }
 
+/// Whether a time is seen too late now.
+fn is_late(text: &ScheduleText, time: Timestamp, now: Timestamp) -> bool {
+    text.missed_within.is_some_and(|within| time.plus(within) < now)
+}
+
 /// The zones that a schedule may have or the machine may be in, with the seconds by which their clocks are ahead of UTC.
 pub(super) const ZONES: [(&str, i32); 2] = [("UTC", 0), ("Etc/GMT+5", -5 * 3_600)];
 
@@ -104,14 +118,16 @@ pub(super) fn scheduled(
     chain: Chain,
     pace: Option<Pace>,
     missed: Missed,
+    missed_within: Option<Millis>,
     zone: &str,
     is_named: bool,
 ) -> DeclaredSchedule {
     let zone = zone.to_owned();
     let text = ScheduleText {
-        schedule: pace.map_or_else(|| "@reboot".to_owned(), Pace::text),
+        lines: pace.map_or_else(|| vec!["@reboot".to_owned()], Pace::lines),
         timezone: is_named.then(|| zone.clone()),
         missed,
+        missed_within: missed_within.filter(|_| pace.is_some() && missed != Missed::Skip),
         fresh_within: None,
         random_delay: None,
     };
@@ -123,6 +139,38 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 /// Where the times of a schedule begin: now, or at its last time, if that lies ahead by at most a day.
 fn begins(row: &StoredSchedule, now: Timestamp) -> Timestamp {
     row.last.map_or(now, |(at, _)| if at.0 > now.0 + DAY { now } else { at.max(now) })
+}
+
+/// The next time of a schedule whose times are new and begin here, and the times that are not made up for any more.
+fn with_new_times(
+    old: Option<&PlainSchedule>,
+    schedule: &DeclaredSchedule,
+    begins: Timestamp,
+    now: Timestamp,
+) -> (Option<Timestamp>, Vec<Timestamp>) {
+    let pace = Pace::of(&schedule.text);
+    let has = |time: &Timestamp| pace.is_some_and(|pace| pace.has_by_clock(*time));
+    let mut missed = old.map(|old| old.missed(now)).unwrap_or_default();
+    let come = old.into_iter().filter(|_| !missed.is_empty()).flat_map(|old| old.come(now));
+    let shared: Vec<_> = come.filter(has).collect();
+    let kept = shared.iter().rev().take(100).next_back().copied();
+    let next_at = kept.or_else(|| pace.map(|pace| pace.after(begins)));
+    let is_kept = |time: &Timestamp| kept.is_some_and(|kept| *time >= kept) && has(time);
+    // Where each is made up for, no more than the newest 100 are.
+    let newest = |time: &Timestamp| {
+        let from = std::iter::successors(Some(*time), |at| pace.map(|pace| pace.after(*at)));
+        from.take(101).filter(|at| *at <= now).count() <= 100
+    };
+    let is_all = schedule.text.missed == Missed::All;
+    // Where one is made up for, that is the newest.
+    let from = std::iter::successors(kept, |at| pace.map(|pace| pace.after(*at)));
+    let latest = from.take_while(|at| *at <= now).last();
+    let is_gone = |time: &Timestamp| {
+        let looked_at = latest.filter(|_| !is_all).unwrap_or(*time);
+        is_late(&schedule.text, looked_at, now)
+    };
+    missed.retain(|time| !is_kept(time) || is_all && !newest(time) || is_gone(time));
+    (next_at, missed)
 }
 
 impl Plain {
@@ -178,26 +226,12 @@ impl Plain {
             };
             let mut dropped = Vec::new();
             if old.as_ref().is_none_or(|old| old.pace != pace) {
-                let has = |time: &Timestamp| pace.is_some_and(|pace| pace.has_by_clock(*time));
-                let mut missed = old.as_ref().map(|old| old.missed(now)).unwrap_or_default();
-                let come = old.iter().filter(|_| !missed.is_empty()).flat_map(|old| old.come(now));
-                let shared: Vec<_> = come.filter(has).collect();
-                let kept = shared.iter().rev().take(100).next_back().copied();
-                let begins = begins(&row, now);
-                row.next_at = kept.or_else(|| pace.map(|pace| pace.after(begins)));
+                (row.next_at, dropped) = with_new_times(old.as_ref(), schedule, begins(&row, now), now);
                 row.boot_id = pace.is_none().then(|| boot_id.to_owned());
-                let is_kept = |time: &Timestamp| kept.is_some_and(|kept| *time >= kept) && has(time);
-                // Where each is made up for, no more than the newest 100 are.
-                let newest = |time: &Timestamp| {
-                    let from = std::iter::successors(Some(*time), |at| pace.map(|pace| pace.after(*at)));
-                    from.take(101).filter(|at| *at <= now).count() <= 100
-                };
-                let is_all = schedule.text.missed == Missed::All;
-                missed.retain(|time| !is_kept(time) || is_all && !newest(time));
-                dropped = missed;
             } else if let Some(old) = &old {
                 let mut new = old.clone();
                 new.row.text.missed = schedule.text.missed;
+                new.row.text.missed_within = schedule.text.missed_within;
                 let comes = new.missed(now);
                 dropped = old.missed(now);
                 dropped.retain(|time| !comes.contains(time));
@@ -206,7 +240,9 @@ impl Plain {
             let is_new = schedule.chain.links().any(|link| link.own_schedule.is_some());
             let of_jobs =
                 schedule.chain.links().map(|link| definition::needs_version(&link.definition)).max();
-            row.needs_version = of_jobs.max(Some(Version(if is_new { 1_001 } else { 1_000 }))).unwrap();
+            let is_newer = schedule.text.lines.len() > 1 || schedule.text.missed_within.is_some();
+            let own = Version(if is_newer { 1_002 } else { 1_000 + u32::from(is_new) });
+            row.needs_version = of_jobs.max(Some(own)).unwrap();
             (row.chain, row.text) = (schedule.chain.clone(), schedule.text.clone());
             row.zone.clone_from(&schedule.zone);
             row.file = file.to_owned();
@@ -297,11 +333,21 @@ impl Plain {
     }
 
     fn fire_times(&mut self, mut schedule: PlainSchedule, now: Timestamp) -> Vec<Event> {
-        let times = schedule.missed(now);
+        let (wanted, times) = (schedule.wanted(now), schedule.missed(now));
+        let late = wanted.len() - times.len();
         let last = schedule.come(now).last().copied();
         let PlainSchedule { row, pace } = &mut schedule;
         row.next_at = last.or(row.next_at).and_then(|last| Some(pace.as_ref()?.after(last)));
-        let events = times.into_iter().map(|at| self.fire(row, at, now)).collect();
+        row.skipped += late as u64;
+        let told = wanted[..late].last().map(|latest| Event::ScheduleSkipped {
+            job_id: (),
+            name: row.name().to_owned(),
+            scheduled_for: *latest,
+            reason: SkipReason::TooLate,
+            count: late,
+        });
+        let fired = times.into_iter().map(|at| self.fire(row, at, now));
+        let events = told.into_iter().chain(fired).collect();
         self.schedules.insert(row.name().to_owned(), schedule);
         events
     }
@@ -414,7 +460,13 @@ impl Plain {
         } else {
             row.skipped += 1;
             row.skipped_in_row += 1;
-            Event::ScheduleSkipped { job_id: (), name, scheduled_for: at }
+            Event::ScheduleSkipped {
+                job_id: (),
+                name,
+                scheduled_for: at,
+                reason: SkipReason::KeyHeld,
+                count: 1,
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use rand::seq::IndexedRandom;
 
 use super::history::History;
 use super::plain::Job;
-use super::plain_schedules::{Pace, ZONES, scheduled};
+use super::plain_schedules::{MINUTES, Pace, ZONES, scheduled};
 use super::{draw, whole};
 use crate::model::{Chain, DeadReason, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{Act, ActResult, Declarations, Due, JobChange, JobRow, LimitChange, NewJob, PruneFilter};
@@ -152,12 +152,14 @@ impl History {
         let mut wanted = Vec::new();
         for name in names {
             let every = [1_000, 7_000, 40_000, 3_600_000].map(|span| Some(Pace::Every(Millis(span))));
-            let paces = [&every[..], &[Some(Pace::Minutes(1)), Some(Pace::Minutes(2)), None]].concat();
+            let paces = [&every[..], &MINUTES.map(Some), &[None]].concat();
             let (pace, definition) =
                 (*paces.choose(&mut self.rng).unwrap(), self.definitions.choose(&mut self.rng).unwrap());
             let unique_key = self.rng.random_bool(0.5).then(|| name.to_owned());
             let definition = JobDefinition { name: name.to_owned(), unique_key, ..definition.clone() };
             let missed = *[Missed::Once, Missed::All, Missed::Skip].choose(&mut self.rng).unwrap();
+            let within = [30_000, 100_000, 1_000_000].map(Millis);
+            let missed_within = within.choose(&mut self.rng).copied().filter(|_| self.rng.random_bool(0.4));
             if self.rng.random_bool(0.6) {
                 let number = self.rng.random_range(0..=2);
                 let before: Vec<_> = self.definitions.sample(&mut self.rng, number).cloned().collect();
@@ -181,7 +183,14 @@ impl History {
                 let root = Link { after, after_any, ..Link::new(definition) };
                 let (zone, _) = *ZONES.choose(&mut self.rng).unwrap();
                 let is_named = self.rng.random_bool(0.5);
-                wanted.push(scheduled(Chain { dependencies, root }, pace, missed, zone, is_named));
+                wanted.push(scheduled(
+                    Chain { dependencies, root },
+                    pace,
+                    missed,
+                    missed_within,
+                    zone,
+                    is_named,
+                ));
             }
         }
         let number = self.rng.random_range(0..=2);
