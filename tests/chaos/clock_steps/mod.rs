@@ -65,7 +65,21 @@ missed = "skip"
 [jobs.local]
 command = "echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log"
 schedule = "10 16 * * *"
+
+[jobs.lines]
+command = "echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log"
+schedule = ["30 8 * * 1-5", "0 10 * * 6,0", "15 18 LW * *"]
+timezone = "America/New_York"
+
+[jobs.brief]
+command = "echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log"
+schedule = ["0 */4 * * *", "0 1-23/4 * * *"]
+missed_within = "90m"
+timezone = "UTC"
 "#;
+
+/// `missed_within` of the job `brief`.
+const BRIEF: i64 = 90 * MINUTE;
 
 /// Zones whose clocks never agree.
 const ZONES: [&str; 3] = ["America/New_York", "UTC", "Asia/Tokyo"];
@@ -208,6 +222,12 @@ fn steps_under_running_workers_run_nothing_twice_and_leave_nothing_stuck() {
     for at in rows.named("local").filter_map(|job| job.scheduled_for) {
         assert!(ZONES.iter().any(|zone| clock_in(zone, at) == "16:10"), "it came at {at}");
     }
+    for at in rows.named("lines").filter_map(|job| job.scheduled_for) {
+        let shown = clock_in(ZONES[0], at);
+        assert!(["08:30", "10:00", "18:15"].contains(&&*shown), "it came at {at}, {shown}");
+    }
+    let sql = "SELECT coalesce(max(enqueued_at - scheduled_for), 0) FROM jobs WHERE name = 'brief'";
+    assert!(clock.sandbox().sql().number(sql) <= BRIEF, "a time was made up for too late");
 }
 
 #[test]
