@@ -14,9 +14,10 @@ fn zone_of(name: &str) -> TimeZone {
     TimeZoneDatabase::bundled().get(name).unwrap()
 }
 
-/// The next times after `start`, as UTC.
+/// The next times after `start`, as UTC. Several lines have `; ` between.
 fn times(schedule: &str, zone: &str, start: &str, count: usize) -> Vec<String> {
-    let schedule = Schedule::parse(schedule, zone_of(zone)).unwrap();
+    let lines: Vec<_> = schedule.split("; ").map(str::to_owned).collect();
+    let schedule = Schedule::of_lines(&lines, zone_of(zone)).unwrap();
     schedule
         .upcoming(at(start))
         .take(count)
@@ -114,12 +115,14 @@ fn a_time_comes_to_a_whole_minute() {
     assert_eq!(times("0 0 29 2 */7", "UTC", "2088-02-29T00:00:00Z", 1), ["2128-02-29T00:00:00Z"]);
 }
 
-/// `tests/cronsim/compare.py` made the sample with an implementation of cron that others wrote.
+/// `tests/cronsim/run` has the programs that made the samples with implementations of cron that others wrote.
 #[test]
-fn times_are_those_of_cronsim() {
-    let sample = include_str!("../../tests/cronsim/sample.txt");
-    let lines: Vec<_> = sample.lines().filter(|line| !line.starts_with('#')).collect();
-    assert!(lines.len() > 300);
+fn times_are_those_of_other_implementations() {
+    let samples =
+        [include_str!("../../tests/cronsim/sample.txt"), include_str!("../../tests/cronsim/days.txt")];
+    let lines = samples.iter().flat_map(|sample| sample.lines());
+    let lines: Vec<_> = lines.filter(|line| !line.starts_with('#')).collect();
+    assert!(lines.len() > 450);
     for text in lines {
         let [zone, start, line, expected] = text.split('\t').collect::<Vec<_>>()[..] else {
             panic!("{text}");
@@ -374,11 +377,7 @@ fn text_of(lines: &[&str], missed_within: Option<Millis>) -> ScheduleText {
 
 #[test]
 fn each_line_of_several_has_its_times_and_one_moment_comes_once() {
-    let times = |lines: &[&str], start: &str, count| {
-        let schedule = text_of(lines, None).times(zone_of("Europe/Berlin")).unwrap();
-        let times = schedule.upcoming(at(start)).take(count);
-        times.map(|time| jiff::Timestamp::from_millisecond(time.0).unwrap().to_string()).collect::<Vec<_>>()
-    };
+    let times = |lines: &[&str], start, count| times(&lines.join("; "), "Europe/Berlin", start, count);
     // 08:30 on weekdays, 10:00 at weekends; from a Friday on.
     assert_eq!(
         times(&["30 8 * * 1-5", "0 10 * * 6,0"], "2026-12-03T12:00:00Z", 4),

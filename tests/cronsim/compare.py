@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Compares the times of runner's schedules with those of cronsim, which emulates Debian's cron and was written by others.
 
-    python3 -m venv /tmp/cronsim && /tmp/cronsim/bin/pip install cronsim tzdata
-    cargo build --example schedule_times
-    /tmp/cronsim/bin/python tests/cronsim/compare.py
+    tests/cronsim/run
 
 Dices lines of cron, mostly such as come near a change of the clocks, and a zone and a moment before such a change for each.
 Both implementations say the next times. Any difference that is not one of the known ones below is printed, and makes the
@@ -12,7 +10,7 @@ exit status 1. docs/schedules-and-chains.md tells the known ones that concern us
 --lines N and --seed N say how many lines, and which. --years 2026-2028 says whose changes. --record prints the lines with
 the times of cronsim instead, for `cargo test`. Years that are over suit that best, because no country can change them:
 
-    ... tests/cronsim/compare.py --record --lines 360 --years 2023-2025 --times 3 > tests/cronsim/sample.txt
+    target/cronsim/bin/python tests/cronsim/compare.py --record --lines 360 --years 2023-2025 --times 3 > tests/cronsim/sample.txt
 """
 
 import argparse
