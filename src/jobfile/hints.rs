@@ -104,10 +104,8 @@ const OF_JOBS: &[(&str, Meant)] = &[
     ("every interval repeat on_unit_active_sec repeat_policy", Pace),
     ("on_boot_sec at_boot on_startup reboot", Words("write schedule = \"@reboot\"")),
     ("tz time_zone cron_tz", Key("timezone")),
-    (
-        "persistent catchup catch_up catchup_window misfire misfire_policy misfire_grace_time missed_policy",
-        MISSED,
-    ),
+    ("persistent catchup catch_up misfire misfire_policy missed_policy", MISSED),
+    ("starting_deadline_seconds misfire_grace_time catchup_window", Span("missed_within", "s")),
     ("randomized_delay_sec splay start_jitter", Span("random_delay", "s")),
     ("at run_at start_at scheduled_at enqueue_at eta countdown schedule_in run_in stashed", LATER),
     (
@@ -126,7 +124,7 @@ const OF_JOBS: &[(&str, Meant)] = &[
         "timeout_stop_sec stop_grace_period termination_grace_period_seconds kill_after grace kill_timeout stop_timeout",
         Span("grace_period", "s"),
     ),
-    ("ttl expires expire starting_deadline_seconds expiry", Span("expires_in", "s")),
+    ("ttl expires expire expiry", Span("expires_in", "s")),
     (
         "deadline",
         Words("`timeout` limits each attempt, and `expires_in` how long the job may wait for its start"),

@@ -65,8 +65,10 @@ timeZone = "Europe/Berlin" -> write `timezone`
 tz = "Europe/Berlin" -> write `timezone`
 Persistent = true -> write `missed`: "once" (the default), "all" or "skip"
 catchup = false -> write `missed`: "once" (the default), "all" or "skip"
+misfire_grace_time = 30 -> write missed_within = "30s"
+catchup_window = '2h' -> write missed_within = "2h"
 RandomizedDelaySec = "10m" -> write random_delay = "10m"
-startingDeadlineSeconds = 200 -> write expires_in = "3m 20s"
+startingDeadlineSeconds = 200 -> write missed_within = "3m 20s"
 at = "18:00" -> say when as you enqueue it: runner enqueue NAME --in 10m, or --at 18:00
 eta = "2026-01-01" -> say when as you enqueue it: runner enqueue NAME --in 10m, or --at 18:00
 countdown = 60 -> say when as you enqueue it: runner enqueue NAME --in 10m, or --at 18:00
