@@ -135,7 +135,7 @@ fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
             count: too_late.len(),
         });
     }
-    enqueue_for(tx, row, times, events)
+    if times.is_empty() { Ok(()) } else { enqueue_for(tx, row, times, events) }
 }
 
 /// Enqueues the jobs of this schedule for each of these times, and counts the times at which its key is held, or that of a
