@@ -104,12 +104,34 @@ fn a_log_without_its_file_is_damage_and_stays() {
             assert_eq!(sandbox.db().exists(), !is_gone, "{line}");
         }
         let kept = sandbox.path("runner.db.replaced-1-wal");
-        let restored = sandbox.run("restore copy.db").says("the old database is damaged").ok();
+        let restored = sandbox.run("restore copy.db").says("so ids above 2 may be given out again").ok();
         assert!(restored.stdout.contains(&format!("is kept: {}", kept.display())), "{restored}");
         assert!(fs::read(kept).unwrap() == log);
         assert_eq!(sandbox.count_jobs(), 1);
         sandbox.run("doctor").ok().shows("nothing is wrong");
-        sandbox.add("-- true");
+        assert_eq!(sandbox.add("-- true"), 3, "the log has given out 2");
+        assert!(!sandbox.path("runner.db.run/old.db").exists());
+    }
+}
+
+#[test]
+fn a_log_of_another_database_spoils_no_copy() {
+    let (sandbox, log) = with_log();
+    for _ in 0..40 {
+        sandbox.run("--db other.db enqueue -- true").ok();
+    }
+    sandbox.run("--db other.db backup other-copy.db").ok();
+    fs::remove_file(sandbox.db()).unwrap();
+    let mut torn = log.clone();
+    torn.truncate(log.len() - 100);
+    let mut wrong = log;
+    wrong[60] ^= 1;
+    for log in [torn, wrong] {
+        sandbox.write("runner.db-wal", &log);
+        sandbox.run("restore other-copy.db").says("may be given out again").ok();
+        sandbox.run("doctor").ok().shows("nothing is wrong");
+        assert_eq!(sandbox.add("-- true"), 41);
+        fs::remove_file(sandbox.db()).unwrap();
     }
 }
 

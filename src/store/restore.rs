@@ -3,7 +3,7 @@
 //! The copy is complete and on disk before one rename exchanges the two files. It goes on with the ids of the database that
 //! it replaces, as far as those can be read: other programs may hold ids that were given out since the copy was made.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
 use crate::model::JobState;
-use crate::store::file::connection::{Sharing, connect};
+use crate::store::file::connection::{Sharing, connect, distrust_schema};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::header::check_header;
 use crate::store::file::immutable::immutable_uri;
@@ -20,7 +20,7 @@ use crate::store::file::objects::is_our_table;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::rename::{put_in_place, rename_new};
 use crate::store::file::row::{all, from_row, maybe, one, run, value};
-use crate::store::file::store_file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
+use crate::store::file::store_file::{BESIDE, Draft, StoreFile, open_regular, sync_dir, with_suffix};
 use crate::store::file::version::Version;
 use crate::store::write::conditions::is_pending;
 use crate::store::write::ended_before::{EndedBefore, LAST_ATTEMPTS};
@@ -89,7 +89,10 @@ impl Store {
         if target.is_absent()? {
             let mut restored = Restored::default();
             if target.log_holds_data() {
-                restored = new.follow(None)?;
+                new.put_log_into_file()?;
+                let log = open_log_alone(target, &draft);
+                restored = new.follow(None, log.as_ref())?;
+                drop(log);
                 let kept = free_name(target);
                 set_log_aside(target, &kept)?;
                 restored.kept_log = Some(with_suffix(&kept, "-wal"));
@@ -106,7 +109,7 @@ impl Store {
         let of_old = old
             .map_or_else(|| Ok(OldAttempts::default()), |old| new.read(|tx| old_attempts(tx, old, target)))?;
         end(of_old).map_err(|left| StoreError::Leftovers(target.path().to_owned(), left))?;
-        let mut restored = new.follow(old)?;
+        let mut restored = new.follow(old, None)?;
         drop(damaged);
         new.put_log_into_file()?;
         drop(new);
@@ -128,8 +131,8 @@ impl Store {
     }
 
     /// Makes this copy the successor of the old database: it gives out no id again, and finds the jobs that will run again.
-    /// None is a database of which nothing can be read.
-    fn follow(&mut self, old: Option<&Connection>) -> Result<Restored> {
+    /// None is a database of which nothing can be read. Of `log`, which is one without its file, only the counters are read.
+    fn follow(&mut self, old: Option<&Connection>, log: Option<&Connection>) -> Result<Restored> {
         self.write(|tx| {
             let mut restored = Restored::default();
             let counted =
@@ -137,6 +140,7 @@ impl Store {
             let counted = all(tx, counted, [], value::<String>)?;
             for table in counted.into_iter().filter(|table| is_our_table(table)) {
                 let (last, is_certain) = last_id(old, &table);
+                let last = last.max(log.and_then(|log| counter(log, &table)).unwrap_or_default());
                 let next = "UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1";
                 if run(tx, next, params![table, last])? == 0 {
                     run(tx, "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)", params![table, last])?;
@@ -180,13 +184,19 @@ fn old_attempts(copy: &Tx, old: &Connection, target: &StoreFile) -> Result<OldAt
 
 /// The last id that a table of the old database gave out, as far as it can be read, and whether that is certain.
 fn last_id(old: Option<&Connection>, table: &str) -> (i64, bool) {
-    let read = |sql: &str| {
-        let found = old.and_then(|old| one(old, sql, [], value::<Option<i64>>).ok());
-        found.map(Option::unwrap_or_default).filter(|id| (0..=MAX_ID).contains(id))
-    };
-    let counter = read(&format!("SELECT max(seq) FROM sqlite_sequence WHERE name = '{table}'"));
-    let row = read(&format!("SELECT max(rowid) FROM {table}"));
+    let counter = old.and_then(|old| counter(old, table));
+    let row = old.and_then(|old| read_id(old, &format!("SELECT max(rowid) FROM {table}")));
     (counter.max(row).unwrap_or_default(), counter.is_some())
+}
+
+/// The last id that was given out for this table, by the counter of the database.
+fn counter(old: &Connection, table: &str) -> Option<i64> {
+    read_id(old, &format!("SELECT max(seq) FROM sqlite_sequence WHERE name = '{table}'"))
+}
+
+fn read_id(old: &Connection, sql: &str) -> Option<i64> {
+    let found = one(old, sql, [], value::<Option<i64>>).ok()?.unwrap_or_default();
+    (0..=MAX_ID).contains(&found).then_some(found)
 }
 
 /// Finds the unfinished jobs of the copy that have started or ended in the old database.
@@ -265,6 +275,23 @@ fn open_damaged(target: &StoreFile) -> Option<Connection> {
         None
     };
     with_log.or_else(|| open(&immutable_uri(target.path()), OpenFlags::SQLITE_OPEN_URI).ok())
+}
+
+/// Reads a log whose database is gone as if it were that of the copy. Mostly the copy was made of that database, and has its pages at the
+/// same numbers; a counter that is in the log is the last one.
+fn open_log_alone(target: &StoreFile, draft: &Draft) -> Option<Connection> {
+    let old = draft.old();
+    fs::copy(&draft.path, &old).ok()?;
+    let log = open_regular(&target.beside("-wal"), File::options().read(true));
+    io::copy(&mut log.ok()?, &mut File::create_new(with_suffix(&old, "-wal")).ok()?).ok()?;
+    let connection = Connection::open_with_flags(
+        &old,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .ok()?;
+    distrust_schema(&connection).ok()?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).ok()?;
+    Some(connection)
 }
 
 /// Moves the log of a damaged database beside the name under which that is kept.

@@ -214,8 +214,9 @@ pub fn sync_dir(dir: &Path) -> io::Result<()> {
 /// Stands between the name of a database that `restore` has put aside and its number.
 const ASIDE: &str = ".replaced-";
 
-/// The names of a draft and of its lock in `FILE.run/`.
+/// The names in `FILE.run/` of a draft, of what is read of an old database meanwhile, and of the lock of both.
 const DRAFT: &str = "new.db";
+const OLD: &str = "old.db";
 const LOCK: &str = "create.lock";
 
 /// A new database under another name in `FILE.run/`, until it is complete.
@@ -276,10 +277,17 @@ impl<'a> Draft<'a> {
         sync_dir(self.file.parent()).map_err(failed)
     }
 
+    /// Where a file may be put together of what is left of an old database. It is removed with the draft.
+    pub(in crate::store) fn old(&self) -> PathBuf {
+        self.path.with_file_name(OLD)
+    }
+
     /// Removes the draft and what SQLite put beside it.
     pub(in crate::store) fn remove(&self) -> io::Result<()> {
-        remove(&self.path)?;
-        BESIDE.iter().try_for_each(|suffix| remove(&with_suffix(&self.path, suffix)))
+        [&self.path, &self.old()].into_iter().try_for_each(|file| {
+            remove(file)?;
+            BESIDE.iter().try_for_each(|suffix| remove(&with_suffix(file, suffix)))
+        })
     }
 }
 
