@@ -79,8 +79,14 @@ fn restore_replaces_no_file_that_somebody_reads_without_wal() {
     assert_eq!(sandbox.count_jobs(), 1);
 }
 
+/// More rows that break the rules of their own table than `doctor` names of one kind.
+const BREAKS_ITS_OWN_RULES: &str = "
+    CREATE TABLE t (a CHECK (a > 0), b); PRAGMA ignore_check_constraints = ON;
+    INSERT INTO t SELECT -value, NULL FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]');
+    PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE t (a CHECK (a > 0), b NOT NULL)' WHERE name = 't'";
+
 /// What other programs put into a database, and the command that removes it.
-const HARMLESS: [(&str, &str); 8] = [
+const HARMLESS: [(&str, &str); 9] = [
     // As Litestream 0.5.17 does.
     (
         "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER); CREATE TABLE _litestream_lock (id INTEGER);
@@ -96,6 +102,7 @@ const HARMLESS: [(&str, &str); 8] = [
         "CREATE TABLE t (job REFERENCES jobs (id), attempt REFERENCES attempts (job_id) ON DELETE RESTRICT); INSERT INTO t VALUES (1, 1)",
         "DROP TABLE \"t\"",
     ),
+    (BREAKS_ITS_OWN_RULES, "DROP TABLE \"t\""),
     ("PRAGMA writable_schema = ON; CREATE TABLE t (a);
       UPDATE sqlite_schema SET sql = 'CREATE TABLE t (a CHECK (only_there(a)))' WHERE name = 't'; INSERT INTO t VALUES (1)", "DROP TABLE \"t\""),
 ];
@@ -178,6 +185,16 @@ fn what_can_refuse_our_statements_or_answer_them_is_not_sound() {
         sandbox.run("doctor").exits(1).shows(said).shows("not sound");
         sandbox.run("--db new.db restore runner.db").exits(74).says(said);
     }
+}
+
+#[test]
+fn damage_of_ours_is_found_among_rows_that_break_the_rules_of_others() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.sql().run(BREAKS_ITS_OWN_RULES);
+    sandbox.sql().force("UPDATE jobs SET unmet_dependencies = -1");
+    sandbox.run("doctor").exits(1).shows("CHECK constraint failed in jobs").shows("not sound");
+    sandbox.run("backup b.db").exits(74).says("CHECK constraint failed in jobs");
 }
 
 #[test]
