@@ -231,6 +231,24 @@ fn without_systemd_a_line_of_the_crontab_starts_the_worker() {
 }
 
 #[test]
+fn a_crontab_that_is_not_utf_8_keeps_its_bytes() {
+    let machine = Machine::new(&[("crontab", CRONTAB)]);
+    let sandbox = &machine.sandbox;
+    let before = b"# Sicherung f\xfcr B\xfcro\r\n0 2 * * * /home/me/b\xfcro-backup\n\xff";
+    sandbox.write("crontab", before);
+    if is_root() {
+        sandbox.own("crontab", NOBODY, 0o644);
+    }
+    machine.run("service install").ok().shows("# service of runner");
+    let with_line = fs::read(sandbox.path("crontab")).unwrap();
+    assert!(with_line.starts_with(before) && with_line.ends_with(b"# service of runner\n"));
+    machine.run("service install").ok();
+    assert!(fs::read(sandbox.path("crontab")).unwrap() == with_line);
+    machine.run("service remove").ok();
+    assert!(fs::read(sandbox.path("crontab")).unwrap() == [&before[..], b"\n"].concat());
+}
+
+#[test]
 fn programs_that_it_asks_get_no_descriptors_of_the_caller() {
     let machine = Machine::new(&[("crontab", "ls /proc/$$/fd > fds; echo no crontab >&2; exit 1\n")]);
     let call = machine.sandbox.program("sh").env("PATH", machine.path()).arg("-c");

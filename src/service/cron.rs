@@ -21,7 +21,8 @@ const MARK: &str = "# service of runner";
 pub struct Crontab {
     /// The options that name the user; none for the caller.
     user: Vec<String>,
-    text: String,
+    /// Lines of others need not be UTF-8.
+    text: Vec<u8>,
     log: PathBuf,
     owner: u32,
 }
@@ -34,8 +35,7 @@ impl Crontab {
         if is_refused(&output) {
             return None;
         }
-        let text =
-            if output.status.success() { String::from_utf8(output.stdout).ok()? } else { String::new() };
+        let text = if output.status.success() { output.stdout } else { Vec::new() };
         let log = PathBuf::from(&owner.account.home).join("runner.log");
         Some(Self { user, text, log, owner: owner.id })
     }
@@ -65,7 +65,7 @@ impl Crontab {
             wanted.options()
         );
         let line = format!("* * * * * {} {MARK}", cron_text(&command));
-        if self.own_line() == Some(&line) { Vec::new() } else { vec![self.change(Some(line))] }
+        if self.own_line().as_ref() == Some(&line) { Vec::new() } else { vec![self.change(Some(line))] }
     }
 
     /// The line is taken out. Everything else stays as it is.
@@ -78,9 +78,16 @@ impl Crontab {
         self.lines_of_workers().next().is_some()
     }
 
-    fn lines_of_workers(&self) -> impl Iterator<Item = &str> {
-        let lines = self.text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
-        lines.filter(|line| line.contains("runner") && line.contains(" work "))
+    fn lines_of_workers(&self) -> impl Iterator<Item = String> {
+        let is_of_worker = |line: &String| {
+            !line.trim_start().starts_with('#') && line.contains("runner") && line.contains(" work ")
+        };
+        self.lines().map(without_end).filter(is_of_worker)
+    }
+
+    /// The lines, each with its end.
+    fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.text.split_inclusive(|byte| *byte == b'\n')
     }
 
     /// Whether a line starts a worker of this database. Our line does if it names the database. A line that somebody else wrote
@@ -103,20 +110,18 @@ impl Crontab {
         ask::last_line(&String::from_utf8_lossy(&end))
     }
 
-    fn own_line(&self) -> Option<&str> {
-        self.text.lines().find(|line| line.ends_with(MARK))
+    fn own_line(&self) -> Option<String> {
+        self.lines().map(without_end).find(|line| line.ends_with(MARK))
     }
 
     fn change(&self, added: Option<String>) -> Step {
-        let removed = self.own_line().map(str::to_owned);
-        // Each line with its end, which may be that of another system.
-        let mut lines: Vec<String> = self.text.split_inclusive('\n').map(str::to_owned).collect();
-        let is_own = |line: &String| line.lines().next() == removed.as_deref();
-        let new = added.iter().map(|line| format!("{line}\n"));
-        let at = lines.iter().position(is_own);
+        let removed = self.own_line();
+        let mut lines: Vec<Vec<u8>> = self.lines().map(<[u8]>::to_vec).collect();
+        let at = self.lines().map(without_end).position(|line| Some(line) == removed);
+        let new = added.iter().map(|line| format!("{line}\n").into_bytes());
         // The last line may have none.
-        if let Some(last) = lines.last_mut().filter(|last| at.is_none() && !last.ends_with('\n')) {
-            last.push('\n');
+        if let Some(last) = lines.last_mut().filter(|last| at.is_none() && !last.ends_with(b"\n")) {
+            last.push(b'\n');
         }
         let own = at.map_or(lines.len()..lines.len(), |at| at..at + 1);
         drop(lines.splice(own, new));
@@ -125,6 +130,11 @@ impl Crontab {
         let command = call(&self.user, if text.is_empty() { "-r" } else { "-" });
         Step::Crontab { command, text, removed, added }
     }
+}
+
+/// A line without its end, which may be that of another system. Bytes that are not UTF-8 are replaced.
+fn without_end(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).lines().next().unwrap_or_default().to_owned()
 }
 
 /// Escapes a command for cron, which takes a bare % for the end of the line.
@@ -155,12 +165,12 @@ mod tests {
 
     fn crontab(text: &str) -> Crontab {
         let log = PathBuf::from("/home/me/runner.log");
-        Crontab { user: Vec::new(), text: text.to_owned(), log, owner: 0 }
+        Crontab { user: Vec::new(), text: text.into(), log, owner: 0 }
     }
 
     fn after(steps: &[Step]) -> &str {
         let [Step::Crontab { text, .. }] = steps else { panic!("{steps:?}") };
-        text
+        str::from_utf8(text).unwrap()
     }
 
     #[test]

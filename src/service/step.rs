@@ -25,7 +25,7 @@ pub enum Step {
     /// The command takes this text as the new crontab, which differs from the old one in a line.
     Crontab {
         command: Vec<String>,
-        text: String,
+        text: Vec<u8>,
         removed: Option<String>,
         added: Option<String>,
     },
@@ -63,13 +63,13 @@ impl Step {
                 let _ = path.parent().map(fs::remove_dir);
                 Ok(())
             }
-            Self::Run { command } => run(command, ""),
+            Self::Run { command } => run(command, b""),
             Self::Crontab { command, text, .. } => run(command, text),
         }
     }
 }
 
-fn run(words: &[String], input: &str) -> Result<(), ServiceError> {
+fn run(words: &[String], input: &[u8]) -> Result<(), ServiceError> {
     let command = words.join(" ");
     let failed = |error| ServiceError::NoProgram { command: command.clone(), error };
     let mut child = ask::command(words)
@@ -79,7 +79,7 @@ fn run(words: &[String], input: &str) -> Result<(), ServiceError> {
         .spawn()
         .map_err(failed)?;
     // A command that does not read tells by its status whether that is bad.
-    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
+    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));
     let output = child.wait_with_output().map_err(failed)?;
     if output.status.success() {
         return Ok(());
