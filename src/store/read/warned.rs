@@ -20,6 +20,10 @@ use crate::text::Timestamp;
 /// At most this number of jobs of a name and warning is read: each asks for a success after all those before it.
 const MAX_COUNTED: usize = if cfg!(test) { 4 } else { 500 };
 
+/// Among this number of the last ones along the index: a million may have been warned that nobody resolved, and have a later success
+/// without a warning.
+const MAX_LOOKED_AT: usize = 20_000;
+
 /// At most this number of names and warnings has an entry, because nobody reads more.
 const MAX_GROUPS: usize = if cfg!(test) { 3 } else { 1_000 };
 
@@ -134,9 +138,11 @@ fn read(tx: &Connection, filter: &Filter, (name, warning): &Group) -> Result<(Ve
     let mut wanted: Conditions = filter.narrowed(Timestamp(0));
     wanted.and_pair("j.name = {} AND j.warning = {}", name.clone(), warning.clone());
     let sql = format!(
-        "SELECT j.id, j.changed_at AS warned_at, j.label, j.job_file FROM jobs AS j INDEXED BY jobs_warned
-         WHERE {OPEN_WARNING} AND {} AND {} IS NULL
-         ORDER BY j.name DESC, j.warning DESC, j.label DESC, j.task_hash DESC, j.changed_at DESC LIMIT {}",
+        "SELECT j.id, j.changed_at AS warned_at, j.label, j.job_file
+         FROM (SELECT j.id FROM jobs AS j INDEXED BY jobs_warned WHERE {OPEN_WARNING} AND {}
+               ORDER BY j.name DESC, j.warning DESC, j.label DESC, j.task_hash DESC, j.changed_at DESC
+               LIMIT {MAX_LOOKED_AT}) AS newest
+         CROSS JOIN jobs AS j ON j.id = newest.id WHERE {} IS NULL LIMIT {}",
         wanted.sql,
         later_success_without_warning(),
         MAX_COUNTED + 1

@@ -264,9 +264,9 @@ fn screens(store: &mut Store) {
     }
 }
 
-/// The scans that stay short however many jobs there are: of workers, their slots, queues with a row, names that were warned, pauses, a chunk of ids, no
+/// The scans that stay short however many jobs there are: of workers, their slots, queues with a row, names that were warned, the newest of these, pauses, a chunk of ids, no
 /// table at all, or an index of which only the first entry is asked for.
-const SHORT: [&str; 11] = [
+const SHORT: [&str; 12] = [
     "SCAN dependencies USING COVERING INDEX dependencies_any_end",
     "SCAN j USING COVERING INDEX jobs_running",
     "SCAN workers USING INDEX workers_open",
@@ -274,6 +274,7 @@ const SHORT: [&str; 11] = [
     "SCAN pause_of_all",
     "SCAN schedules",
     "SCAN warning_totals",
+    "SCAN newest",
     "SCAN jobs USING COVERING INDEX jobs_running",
     "SCAN r USING COVERING INDEX jobs_running",
     "SCAN json_each VIRTUAL TABLE INDEX 1:",
