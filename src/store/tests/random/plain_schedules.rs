@@ -182,7 +182,6 @@ impl Plain {
 
     fn apply_schedules(&mut self, declared: Declarations, now: Timestamp) -> Result<Vec<Applied>> {
         let Declarations { file, schedules: wanted, boot_id, take_over, .. } = declared;
-        self.end_pauses_of_schedules(now);
         let name = |schedule: &DeclaredSchedule| schedule.name().to_owned();
         for schedule in wanted {
             let owner = self.schedules.get(&name(schedule)).map(|other| other.row.file.clone());
@@ -190,6 +189,7 @@ impl Plain {
                 return Err(StoreError::AppliedElsewhere { name: name(schedule), file });
             }
         }
+        self.end_pauses_of_schedules(now);
         let mut applied = Vec::new();
         for schedule in wanted {
             let pace = Pace::of(&schedule.text);
