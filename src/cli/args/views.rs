@@ -53,13 +53,13 @@ pub struct InspectArgs {
     /// Exit 1 if anything is listed
     #[arg(long)]
     pub fail_if_any: bool,
-    /// Print an HTML page about the last 24 h, or since --since
+    /// Print an HTML page of 24 h, or since --since
     #[arg(long, conflicts_with_all = ["what", "json"])]
     pub html: bool,
     /// Print metrics in the text format of Prometheus
     #[arg(long, visible_alias = "openmetrics", conflicts_with_all = ["what", "json", "html"])]
     pub prometheus: bool,
-    /// Print jobs, attempts, dead, stats or schedules as CSV
+    /// Print the list as CSV; not workers, queues
     #[arg(long, conflicts_with_all = ["json", "html", "prometheus", "watch"])]
     pub csv: bool,
     /// Redraw the screen as it changes, until q or Ctrl-C
