@@ -16,11 +16,11 @@ use super::connection::{
     SYNC_COMMITS, Sharing, checkpoint_on_close, connect, distrust_schema, is_in_wal_mode, set_wal_mode,
 };
 use super::error::{NoRoom, Result, StoreError};
+use super::file_system::{explain_mapping, refuse_network, try_old};
 use super::header::check_header;
 use super::immutable::{
     Mode, Stamp, denied, explain_denial, is_denial, is_on_read_only_file_system, lack_of_room, refuses_files,
 };
-use super::place::{explain_mapping, refuse_network, try_old};
 use super::row::{one, value};
 use super::schema::{self, version_of};
 use super::store_file::{Draft, StoreFile};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::error::{Result, StoreError};
-use super::place::{in_memory, look_ahead, refuse_network, try_new, try_old};
+use super::file_system::{in_memory, look_ahead, refuse_network, try_new, try_old};
 use crate::paths::{self, ResolveError};
 
 /// The longest path of a database: the 512 bytes that SQLite takes (`MAX_PATHNAME`), less the longest suffix.
