@@ -38,7 +38,7 @@
 //! In the next turn [`model::decide()`] decides, and `store/write/finish.rs` writes the attempt only if job, worker and number
 //! still match. A slot is idle again once its last end is on disk.
 //!
-//! **`enqueue nightly-backup`.** `cli/commands/enqueue.rs` takes the options (`cli/options.rs`, the same type for flags and
+//! **`enqueue nightly-backup`.** `cli/commands/new_jobs.rs` takes the options (`cli/options.rs`, the same type for flags and
 //! batch lines), `cli/plan.rs` lays their [`model::JobLayer`] over those of the job file, which gives a
 //! [`model::JobDefinition`], and [`store::Store::enqueue`] puts the jobs on disk and wakes the workers. Then the ids are
 //! printed.
@@ -63,6 +63,7 @@
 //! | an option of another verb | `cli/args/`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |
 //! | a verb | `cli/args/`, `cli/help.rs`, `cli/commands/` |
 //! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
+//! | what `enqueue` and `run` share: the jobs that a call makes, and how those ended that it waited for | `cli/commands/new_jobs.rs`, `cli/commands/ended_jobs.rs` |
 //! | how a database, a job file or a job is found; what is said where none is | `cli/database.rs`, `cli/job_file.rs`, `cli/find_job.rs`; `cli/suggest.rs` |
 //! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs` |
 //! | which jobs do the same work, and which success makes a death good | `store/write/same_work.rs` |

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::call_target::to_type;
 use crate::cli::args::{Global, LogsArgs};
 use crate::cli::change_watch::ChangeWatch;
-use crate::cli::commands::wait::final_text;
+use crate::cli::commands::ended_jobs::final_text;
 use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::find_job::{self, Named};

@@ -1,16 +1,19 @@
 //! The verbs: a file for each, or for those that share their body.
 
 mod act_on_jobs;
+mod act_words;
 mod apply;
 mod attention_facts;
 mod check;
 mod check_exit;
 pub mod completions;
 mod doctor;
+mod ended_jobs;
 mod enqueue;
 mod init;
 mod inspect;
 mod logs;
+mod new_jobs;
 mod pause_limit;
 mod prune_backup_restore;
 mod run;

@@ -10,8 +10,8 @@ use anyhow::{Result, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::enqueue;
-use super::wait::{exit_status_of_job, status_of_waited};
+use super::ended_jobs::{self, exit_status_of_job, status_of_waited};
+use super::new_jobs;
 use super::work::default_slots;
 use crate::call_target::to_type;
 use crate::cli::args::{Global, RunArgs};
@@ -48,15 +48,15 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
                 .hint(format!("{} takes them, for a worker", to_type("enqueue", "")))
         );
     }
-    let mut plan = enqueue::plan_of_run(global, args)?;
+    let mut plan = new_jobs::plan_of_run(global, args)?;
     if args.dry_run {
-        return enqueue::rehearse(global, &mut plan, out);
+        return new_jobs::rehearse(global, &mut plan, out);
     }
     let mut store = database::open_or_create(global)?;
     store.check_path()?;
     inside::recognize(&mut store)?;
     if !out.quiet {
-        enqueue::warn_of_unused_arguments(&plan.jobs);
+        new_jobs::warn_of_unused_arguments(&plan.jobs);
     }
     // A terminal that is stopped, or a pager, would hold up timeouts and signals.
     let pass_on = Arc::new(PassOn::new()?);
@@ -156,16 +156,16 @@ fn end(
     let created = matches!(start, RunStart::Enqueued(_));
     if !job.state.is_final() {
         if let RunStart::Held(_) = start {
-            enqueue::print_waited(out, &store, &job, created)?;
+            ended_jobs::print_waited(out, &store, &job, created)?;
             return Ok((ExitStatus::SUCCESS, id));
         }
         if let Some(number) = summary.stopped_by.filter(|_| !job.is_stuck()) {
-            enqueue::print_waited(out, &store, &job, created)?;
+            ended_jobs::print_waited(out, &store, &job, created)?;
             warn(&interrupted_text(args, &job, number));
             return Ok((ExitStatus::of_signal(number), id));
         }
         if let Some(error) = gave_up.take_if(|_| !job.is_stuck()) {
-            enqueue::print_waited(out, &store, &job, created)?;
+            ended_jobs::print_waited(out, &store, &job, created)?;
             bail!(error);
         }
     }
@@ -177,11 +177,11 @@ fn end(
     }
     for before in store.warned_before(worker, id)? {
         if let Some(before) = find_job::job_if_there(&store, before, clock::now())? {
-            enqueue::report_warned(out, &store, &before)?;
+            ended_jobs::report_warned(out, &store, &before)?;
         }
     }
     let last = store.attempt(id, job.attempts)?;
-    enqueue::report_final(out, &store, &job, last.as_ref(), created, out.quiet)?;
+    ended_jobs::report_final(out, &store, &job, last.as_ref(), created, out.quiet)?;
     // A job that had ended by itself keeps its exit status.
     let is_cut_short =
         !job.state.is_final() || last.as_ref().is_some_and(|last| last.outcome == Outcome::Interrupted);
@@ -342,7 +342,7 @@ impl Task {
         }
         let (jobs, says_more) = (&self.plan.jobs, self.says_more);
         let started = with_others(&workers, |others| store.start_run(worker, jobs, says_more, others));
-        let start = started.map_err(|error| enqueue::failure(store, &self.plan, error))?;
+        let start = started.map_err(|error| new_jobs::failure(store, &self.plan, error))?;
         if self.quiet {
             return Ok(start);
         }
@@ -351,7 +351,7 @@ impl Task {
         {
             let is_taken_on = start == RunStart::TakenOn(id);
             warn(&match named(&self.plan) {
-                Some(named) if !is_taken_on => enqueue::held_key(named, &job) + &due_text(&job),
+                Some(named) if !is_taken_on => new_jobs::held_key(named, &job) + &due_text(&job),
                 _ => taken_on_text(store, &job, self.says_more && !self.is_own(&job))?,
             });
         }

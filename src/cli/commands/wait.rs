@@ -9,20 +9,20 @@ use anyhow::{Result, bail};
 use crate::call_target::to_type;
 use crate::cli::args::{Global, WaitArgs};
 use crate::cli::change_watch::ChangeWatch;
-use crate::cli::database;
-use crate::cli::error::{CliError, ExitStatus, describe, print_error};
+use crate::cli::commands::ended_jobs::{exit_status_of_job, final_line, status_of_waited};
+use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::find_job::{self, Named};
 use crate::cli::inside::{self, Held};
 use crate::cli::namesakes::say_which;
-use crate::cli::suggest;
 use crate::cli::workers::worker_statuses;
+use crate::cli::{database, suggest};
 use crate::clock;
-use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
+use crate::model::{Attempt, DeadReason, JobState};
 use crate::store::{self, Filter, JobRow, Store, StoreError};
 use crate::text::{Millis, counted};
 use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
-use crate::view::text::status::{death_reason, dependency_text, long_wait_text, unfinished_text};
+use crate::view::text::status::{dependency_text, long_wait_text, unfinished_text};
 
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitStatus> {
@@ -56,18 +56,6 @@ pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitSta
         Ok(())
     });
     Ok(status_of_waited(out, waited?))
-}
-
-/// The status of a call that has waited for jobs. Where its own output could not be written, that is told, and the status of a job
-/// that failed counts all the same.
-pub fn status_of_waited(out: &mut Output, status: ExitStatus) -> ExitStatus {
-    let Err(error) = out.flush() else { return status };
-    let mut error = describe(&error);
-    if status != ExitStatus::SUCCESS {
-        error.status = status;
-    }
-    print_error(&error);
-    error.status
 }
 
 /// Leaves out the jobs that wait for this call, which would wait for them for ever. An error if they are all that was named.
@@ -111,21 +99,6 @@ fn selected(global: &Global, store: &Store, args: &WaitArgs) -> Result<Vec<i64>>
         say_which(store, name, &ids)?;
     }
     Ok(ids)
-}
-
-/// Says in one line how a job ended.
-pub fn final_text(job: &JobRow) -> String {
-    final_line(job, &job.shown_status())
-}
-
-/// [`final_text`] with this word for the state.
-fn final_line(job: &JobRow, status: &str) -> String {
-    let title = job.title();
-    let why = match (&job.error_code, job.dead_reason) {
-        (Some(code), Some(reason)) => format!(", {code}: {}", death_reason(job, reason)),
-        _ => String::new(),
-    };
-    format!("job {} {title}: {status}{why}", job.id)
 }
 
 /// Waits for jobs, and warns when they might wait for ever. A job that only a person can get going is not waited for.
@@ -293,24 +266,4 @@ fn unfinished(
     };
     Ok(CliError::new(status, format!("{what}; {why}{others}"))
         .hint(format!("the waiting has ended, not the work; {} ends the job", to_type("cancel", job.id))))
-}
-
-/// The exit status of `wait` for a single job: that of its command, as `timeout` and a shell would give it.
-pub fn exit_status_of_job(job: &JobRow, last: Option<&Attempt>) -> ExitStatus {
-    if job.state == JobState::Succeeded {
-        return ExitStatus::SUCCESS;
-    }
-    // A cancel ends a job whatever its last attempt did.
-    let own =
-        last.filter(|_| job.state == JobState::Dead).and_then(|last| match (last.outcome, last.status) {
-            (Outcome::TimedOut, _) => Some(ExitStatus(124)),
-            (Outcome::SpawnFailed, _) => match last.spawn_failure {
-                Some(SpawnFailure::NotFound) => Some(ExitStatus(127)),
-                Some(SpawnFailure::NotExecutable) | None => Some(ExitStatus(126)),
-            },
-            (_, Some(Status::Exited(code))) => u8::try_from(code).ok().map(ExitStatus),
-            (_, Some(Status::Signaled(signal))) => Some(ExitStatus::of_signal(signal)),
-            (_, None) => None,
-        });
-    own.filter(|status| *status != ExitStatus::SUCCESS).unwrap_or(ExitStatus::FAILED)
 }
