@@ -56,6 +56,7 @@
 //! | how a failure is named | `model/classify.rs` |
 //! | a key of a job, or of a schedule | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |
 //! | an option of `enqueue` | `cli/options.rs`: flag and key of a batch line; what it changes of the definition goes through `layer` there |
+//! | the numbers of each name, and the timeline of the page | `store/read/stats.rs` |
 //! | a column of a list | `view/text/lists.rs`, of dead letters `dead.rs`; of its JSON `view/json.rs`; where it needs a new fact, the file of this name in `cli/commands/inspect/` |
 //! | the page of `inspect --html` | `view/page/`; its look, `style.css` there; what it is given, `cli/commands/inspect/page.rs` |
 //! | the overview | `view/text/overview.rs`; what it is given, `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |

@@ -11,5 +11,6 @@ pub mod leftover;
 pub mod metrics;
 pub mod overview;
 pub mod problem;
+pub mod stats;
 pub mod stuck_groups;
 pub mod warned;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use super::attempts::{ByNameAndFile, Percentiles, has_origin, with_undeclared};
+use super::stats::{ByNameAndFile, Percentiles, has_origin, with_undeclared};
 use crate::model::{EXPIRED, Limits, Outcome, Pause};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
