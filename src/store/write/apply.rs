@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::far_times::begins;
 use super::limits::{self, LimitRow};
 use super::schedules::{DeclaredSchedule, StoredSchedule, all_schedules, end_pauses, put};
-use crate::model::{Limits, Missed};
+use crate::model::{Limits, Missed, Schedule, ScheduleText};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::run;
@@ -149,9 +149,11 @@ fn next_time(
     let keeps_time =
         |stored: &&StoredSchedule| !stored.text.needs_zone() || stored.has_clocks_of(declared, now);
     if let Some((stored, next)) = same.filter(keeps_time).and_then(|stored| Some((stored, stored.next_at?))) {
-        let due = stored.times().map(|times| times.due(next, now, declared.text.missed).0);
-        let due = due.map(|due| declared.text.too_late(due, now).1);
-        missed.retain(|time| due.as_ref().is_ok_and(|due| !due.contains(time)));
+        match stored.times() {
+            Ok(times) => forget_what_comes(&mut missed, &times, next, &declared.text, now),
+            // The promised time comes all the same.
+            Err(_) => missed.clear(),
+        }
         return (Some(next), missed);
     }
     let zone = time_zone(declared.zone.as_deref()).ok();
@@ -174,18 +176,33 @@ fn next_time(
         let begins = begins(stored.and_then(|stored| stored.last).map(|(at, _)| at), now);
         schedule.as_ref()?.first(begins)
     });
-    let comes = |time: Timestamp| {
-        let (Some(next), Some(schedule)) = (next_at, &schedule) else { return false };
-        let is_late = |time: &Timestamp| !declared.text.too_late(vec![*time], now).0.is_empty();
-        let (first, last) = match declared.text.missed {
-            Missed::All => (schedule.due(next, now, Missed::All).0.first().copied(), Some(time)),
-            Missed::Once | Missed::Skip => (Some(next), schedule.due(next, now, Missed::Once).0.pop()),
-        };
-        let is_kept = first.is_some_and(|first| time == first || time > first && schedule.has(time));
-        is_kept && !last.as_ref().is_some_and(is_late)
-    };
-    missed.retain(|time| !comes(*time));
+    if let (Some(next), Some(schedule)) = (next_at, &schedule) {
+        forget_what_comes(&mut missed, schedule, next, &declared.text, now);
+    }
     (next_at, missed)
+}
+
+/// Takes off these missed times those that still come by this schedule with this next time.
+fn forget_what_comes(
+    missed: &mut Vec<Timestamp>,
+    schedule: &Schedule,
+    next: Timestamp,
+    text: &ScheduleText,
+    now: Timestamp,
+) {
+    let (_, due) = text.too_late(schedule.due(next, now, text.missed).0, now);
+    match text.missed {
+        Missed::All | Missed::Skip => missed.retain(|time| !due.contains(time)),
+        // One run makes up for all, and so stands for the last of them.
+        Missed::Once if !due.is_empty() => {
+            let comes =
+                |time: &Timestamp| due.contains(time) || *time == next || *time > next && schedule.has(*time);
+            if let Some(last) = missed.iter().rposition(comes) {
+                missed.remove(last);
+            }
+        }
+        Missed::Once => {}
+    }
 }
 
 /// The times that have come for which a worker would enqueue jobs now.

@@ -169,7 +169,19 @@ fn with_new_times(
         let looked_at = latest.filter(|_| !is_all).unwrap_or(*time);
         is_late(&schedule.text, looked_at, now)
     };
-    missed.retain(|time| !is_kept(time) || is_all && !newest(time) || is_gone(time));
+    let is_run = |time: &Timestamp| match schedule.text.missed {
+        Missed::All => newest(time),
+        Missed::Once => true,
+        // A time that is seen at once is not missed.
+        Missed::Skip => latest == Some(*time) && time.0 >= now.0 - 60_000,
+    };
+    let mut run: Vec<_> =
+        missed.iter().copied().filter(|time| is_kept(time) && is_run(time) && !is_gone(time)).collect();
+    if !is_all {
+        // One run makes up for all.
+        run.drain(..run.len().saturating_sub(1));
+    }
+    missed.retain(|time| !run.contains(time));
     (next_at, missed)
 }
 
