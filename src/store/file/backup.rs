@@ -3,7 +3,7 @@
 //! A file gets its final name only when it is complete and on disk.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::objects::integrity;
 use super::open::Store;
 use super::rename::rename_new;
 use super::row::{one, value};
-use super::store_file::{Draft, sync_dir};
+use super::store_file::{Draft, open_regular, sync_dir};
 
 /// Pages copied between two calls of `on_progress`.
 const PAGES: i32 = 1_024;
@@ -94,10 +94,25 @@ fn copy_across(draft: &Path, target: &Path, folder: &Path) -> io::Result<()> {
     published?;
     // Whoever may write to the folder may have exchanged the file before it got its name.
     let (ours, found) = (copy.metadata()?, fs::symlink_metadata(target)?);
-    if (ours.dev(), ours.ino()) == (found.dev(), found.ino()) {
+    if (ours.dev(), ours.ino()) == (found.dev(), found.ino()) || is_same(draft, target)? {
         Ok(())
     } else {
         Err(io::Error::other("another file was put in its place"))
+    }
+}
+
+/// Whether the target holds the same bytes. On sshfs a file has another number once it was renamed.
+fn is_same(draft: &Path, target: &Path) -> io::Result<bool> {
+    let target = open_regular(target, File::options().read(true))?;
+    let (mut one, mut other) = (BufReader::new(File::open(draft)?), BufReader::new(target));
+    loop {
+        let (ours, found) = (one.fill_buf()?, other.fill_buf()?);
+        let length = ours.len().min(found.len());
+        if length == 0 || ours[..length] != found[..length] {
+            return Ok(ours.is_empty() && found.is_empty());
+        }
+        one.consume(length);
+        other.consume(length);
     }
 }
 
