@@ -37,7 +37,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// What a value of JSON is as a field.
+/// The field that a value of JSON becomes.
 fn field(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

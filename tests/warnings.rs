@@ -20,7 +20,7 @@ after = ["sync"]
 command = 'echo "$RUNNER_DEAD_JOB_ID $RUNNER_DEAD_JOB_NAME $RUNNER_DEAD_REASON $RUNNER_DEAD_ERROR_CODE $RUNNER_DEAD_MESSAGE" >> log'
 "#;
 
-/// What needs attention, without the kinds that are about workers.
+/// The entries of needs attention, without the kinds that are about workers.
 fn attention(sandbox: &Sandbox) -> Vec<Value> {
     let list = sandbox.run("inspect --json").ok().json()["attention"].as_array().cloned().expect("a list");
     list.into_iter().filter(|entry| entry["kind"] == "warned").collect()
@@ -108,7 +108,7 @@ fn run_says_so_and_with_quiet_writes_what_was_written() {
     warned(&sandbox, "run sync").prints("copied\n");
     sandbox.run("run sync -q --env N=0").ok().prints("").quietly();
     warned(&sandbox, "run sync -q").prints("copied\n");
-    // Of what it is after, too.
+    // The output of a dependency, too.
     warned(&sandbox, "run after -q").prints("copied\n");
     warned(&sandbox, "run after").prints("copied\nafter\n");
     let shown = sandbox.run("run sync --json").says("{\"note\":").ok().json();

@@ -19,7 +19,7 @@ pub enum Named {
     Dead,
     /// Dead ones, else those that succeeded with a warning. One that nobody resolved goes before the others.
     Resolvable,
-    /// Those of which an attempt has started.
+    /// Jobs of which an attempt has started.
     Started,
     /// The one that is pending or running. If there are several, none of them is meant.
     Unfinished,

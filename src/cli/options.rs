@@ -84,7 +84,7 @@ pub struct JobOptions {
     #[arg(long, value_name = "N,N", value_parser = values::successes)]
     #[serde(deserialize_with = "line::successes")]
     pub success_exit_codes: Option<Statuses>,
-    /// Those that are a success with a warning; '' for none
+    /// Statuses of a success with a warning; '' for none
     #[arg(long, value_name = "N,N", value_parser = values::warnings)]
     #[serde(deserialize_with = "line::warnings")]
     pub warning_exit_codes: Option<Statuses>,

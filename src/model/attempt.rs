@@ -351,7 +351,7 @@ pub struct Attempt {
     pub outcome: Outcome,
     /// None exactly for a success.
     pub error_code: Option<ErrorCode>,
-    /// Of a success: the name of its warning.
+    /// The name of the warning of a success.
     pub warning: Option<ErrorCode>,
     /// The exit status or signal of the process, also if runner ended it.
     pub status: Option<Status>,

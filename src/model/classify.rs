@@ -12,7 +12,7 @@ use super::{
 pub struct ExitRules {
     /// The exit statuses that are a success.
     pub success: Vec<u8>,
-    /// Those that are a success with a warning. No status is in both lists.
+    /// The statuses of a success with a warning. None is in both lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warning: Vec<u8>,
     /// The job's own `exit_codes`.
@@ -47,7 +47,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// None exactly for a success.
     pub code: Option<ErrorCode>,
-    /// Of a success: the name of its warning.
+    /// The name of the warning of a success.
     pub warning: Option<ErrorCode>,
 }
 

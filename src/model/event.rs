@@ -47,7 +47,7 @@ pub enum Event {
         /// Always null in JSON.
         job_id: (),
         name: String,
-        /// Of several times the latest.
+        /// The latest of several times.
         #[serde(serialize_with = "as_rfc3339")]
         scheduled_for: Timestamp,
         reason: SkipReason,

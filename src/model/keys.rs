@@ -64,7 +64,7 @@ macro_rules! keys {
             /// two inner ones come first, because their list of delays may fix the number of attempts.
             #[must_use]
             pub fn over(mut self, outer: &Self) -> Self {
-                // Of two lists of statuses the nearer one has a status.
+                // The nearer one of two lists has a status.
                 let success = without(outer.success_exit_codes.as_ref(), self.warning_exit_codes.as_ref());
                 let warning = without(outer.warning_exit_codes.as_ref(), self.success_exit_codes.as_ref());
                 self.success_exit_codes = self.success_exit_codes.or(success);

@@ -74,7 +74,7 @@ impl ScheduleText {
         Schedule::of_lines(&self.lines, zone)
     }
 
-    /// Of times that have come, the oldest first: those that are seen too late at `now`, and the others.
+    /// Parts times that have come, the oldest first, into those that are seen too late at `now`, and the others.
     pub fn too_late(&self, mut times: Vec<Timestamp>, now: Timestamp) -> (Vec<Timestamp>, Vec<Timestamp>) {
         let is_late = |time: &Timestamp| self.missed_within.is_some_and(|within| *time < now.minus(within));
         let others = times.split_off(times.partition_point(is_late));

@@ -86,7 +86,7 @@ pub fn waits_for_json(job: &JobRow) -> Option<Vec<Value>> {
     is_known.then(|| job.waits_for.iter().map(of).collect())
 }
 
-/// What a dead letter has besides a job: what its last attempt reported, and the last line that it wrote.
+/// The keys that a dead letter has besides those of a job: what its last attempt reported, and the last line that it wrote.
 const DEAD_LETTER: [&str; 2] = ["message", "last_output"];
 
 /// A dead letter: a job with [`DEAD_LETTER`].

@@ -1,4 +1,4 @@
-//! What `cancel`, `retry`, `change` and `resolve` say: what was done to a job, what would be, and why one was left.
+//! The words of `cancel`, `retry`, `change` and `resolve`: what was done to a job, what would be, and why one was left.
 
 use std::collections::BTreeMap;
 
@@ -134,7 +134,7 @@ pub fn show_planned(out: &mut Output, act: Act<'_>, done: Done, job: &JobRow, ne
     }
 }
 
-/// What has changed of this job, as it is now.
+/// The values that a change has given to this job.
 fn changed_text(change: &JobChange, job: &JobRow) -> String {
     let now = clock::now();
     let due = change.due.map(|_| match job.run_at {
@@ -146,7 +146,7 @@ fn changed_text(change: &JobChange, job: &JobRow) -> String {
     [due, priority, queue].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What keeps the changed job from starting, apart from its due time.
+/// The reason why the changed job does not start, apart from its due time.
 fn waits_on_text(job: &JobRow) -> String {
     let why = if job.phase == Some(Phase::Blocked) {
         Some(dependency_text(job))

@@ -116,7 +116,7 @@ pub fn name(typed: &str) -> Result<String, CliError> {
 struct Foreseen {
     /// None for a success.
     code: Option<ErrorCode>,
-    /// Of a success.
+    /// The name of the warning of a success.
     warning: Option<ErrorCode>,
     decision: Decision,
     /// The shortest and the longest delay until the retry.

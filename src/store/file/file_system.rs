@@ -28,7 +28,7 @@ const NOT_OF_THE_KIND: [Errno; 8] = [
     Errno::NOENT,
 ];
 
-/// What a trial makes in its folder. rclone leaves a file for a socket that it has refused.
+/// The files that a trial makes in its folder. rclone leaves a file for a socket that it has refused.
 const MADE: [&str; 5] = ["probe.sock", "probe.db", "probe.db-wal", "probe.db-shm", "probe.db-journal"];
 
 /// Refuses file systems whose locks do not exclude other machines, or do not work at all. `on` is the database, or its

@@ -42,7 +42,7 @@ pub struct UnfinishedJobs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DayCounts {
     pub succeeded: usize,
-    /// Those of the succeeded that had a warning.
+    /// The succeeded ones that had a warning.
     pub warned: usize,
     pub dead: usize,
     pub cancelled: usize,

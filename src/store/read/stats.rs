@@ -72,7 +72,7 @@ pub struct NameStats {
     pub succeeded: u64,
     pub dead: u64,
     pub cancelled: u64,
-    /// Those of the succeeded that had a warning.
+    /// The succeeded ones that had a warning.
     pub warnings: u64,
     /// Ended attempts, of these jobs and of unfinished ones.
     pub attempts: u64,
@@ -182,7 +182,7 @@ impl Gathered {
     }
 }
 
-/// What is known by name, by whether a job file declares the jobs, known or not, and by this file.
+/// Facts by name, by whether a job file declares the jobs, known or not, and by this file.
 pub(super) type ByNameAndFile<File, Of> = BTreeMap<(String, bool, Option<File>), Of>;
 
 /// Whether a job file declares the job of this row, known or not.

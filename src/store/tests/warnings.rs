@@ -18,7 +18,7 @@ fn warning(name: &str) -> JobDefinition {
     definition
 }
 
-/// What needs attention: the name, the warning, how many they are and the ids.
+/// The entries of warnings: the name, the warning, how many they are and the ids.
 fn warned(scene: &Scene, at: i64) -> Vec<(String, String, u64, Vec<i64>)> {
     let seen = Surroundings { queues: &[], workers: &[], schedules: &[], files: &[], leftovers: &[] };
     let found = scene.store.attention(seen, &Filter::default(), Timestamp(at)).unwrap();

@@ -121,10 +121,10 @@ pub struct Alert {
     run_worker_id: Option<i64>,
 }
 
-/// What an alert is told of its job.
+/// The facts that an alert is told of its job.
 struct Told {
     definition: JobDefinition,
-    /// Of a job that died.
+    /// The code and the reason of a death.
     death: Option<(String, String)>,
     warning: Option<String>,
     attempts: u32,

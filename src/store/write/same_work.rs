@@ -78,8 +78,8 @@ impl EarlierJob {
         self.definition.name == wanted.definition.name && is_of_other_file(self.job_file, wanted.job_file)
     }
 
-    /// What makes this other work than that of a job that is to be enqueued, but for the label. Whatever else the definitions say, the
-    /// work is the same: a job file may be edited, and options say how the work is done.
+    /// The difference that makes this other work than that of a job that is to be enqueued, but for the label. Whatever else the
+    /// definitions say, the work is the same: a job file may be edited, and options say how the work is done.
     pub fn difference(&self, wanted: &NewJob) -> Option<&'static str> {
         let NewJob { definition, args, .. } = wanted;
         let ad_hoc = definition.ad_hoc;

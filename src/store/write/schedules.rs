@@ -99,7 +99,7 @@ impl StoredSchedule {
         self.times().ok()?.next_given(next, pause.ends_at()?.minus(Millis(1)))
     }
 
-    /// What is due at `now`. Its next time has come.
+    /// The times that are due at `now`. Its next time has come.
     pub fn due(&self, now: Timestamp) -> DueTimes {
         let (times, next) = match (self.next_at, self.times()) {
             (Some(next), Ok(schedule)) => schedule.due(next, now, self.text.missed),
@@ -124,9 +124,9 @@ impl StoredSchedule {
 /// The times of a schedule that have come.
 #[derive(Clone, Debug)]
 pub struct DueTimes {
-    /// Those for which jobs are to be enqueued, the oldest first.
+    /// The times for which jobs are to be enqueued, the oldest first.
     pub times: Vec<Timestamp>,
-    /// Those that would be made up for, if they were not seen too late, the oldest first.
+    /// The times that would be made up for, if they were not seen too late, the oldest first.
     pub too_late: Vec<Timestamp>,
     /// The first time to come.
     pub next: Option<Timestamp>,

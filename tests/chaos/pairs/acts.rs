@@ -16,7 +16,7 @@ pub const MOST: u32 = 3;
 pub struct Act {
     pub project: &'static str,
     pub line: String,
-    /// What the call gets on standard input, which no other call gets.
+    /// The input of the call, which no other call gets.
     input: Option<String>,
     /// A call of the program of an earlier version, if there is one.
     is_older: bool,

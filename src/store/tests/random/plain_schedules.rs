@@ -93,7 +93,7 @@ impl PlainSchedule {
         times
     }
 
-    /// Those of them that `missed` takes, the ones that are seen too late among them.
+    /// The times of them that `missed` takes, the ones that are seen too late among them.
     fn wanted(&self, now: Timestamp) -> Vec<Timestamp> {
         let mut times = self.come(now);
         let kept = match self.row.text.missed {
