@@ -10,7 +10,7 @@
 //! | [`cli`] | the verbs in `commands/`, one file for those that share their body, which look up the facts; options; errors become words and exit statuses |
 //! | [`worker`] | the dispatcher and its slots; the lock that proves a worker alive; recovery; shutdown |
 //! | [`report`] | a worker's events for people, as JSON, for the journal, as progress |
-//! | [`view`] | facts as sentences with the commands that people are told to type, as text, JSON, a page and metrics; it looks up nothing |
+//! | [`view`] | facts as sentences with the commands that people are told to type, as text, JSON, CSV, a page and metrics; it looks up nothing of jobs |
 //! | [`store`] | the only SQL, one file for each act; `schema.sql` is the whole schema |
 //! | [`process`] | one attempt from its start until it is reaped; the end of leftover processes; all unsafe code |
 //! | [`service`] | what keeps a worker running on this machine: a unit of systemd, or a line of a crontab |
@@ -60,14 +60,14 @@
 //! | a column of a list | `view/text/lists.rs`, of dead letters `dead.rs`; of its JSON `view/json.rs`; where it needs a new fact, the file of this name in `cli/commands/inspect/` |
 //! | the page of `inspect --html` | `view/page/`; its look, `style.css` there; what it is given, `cli/commands/inspect/page.rs` |
 //! | the overview | `view/text/overview.rs`; what it is given, `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |
-//! | how the state of a job, or the times of a schedule, are put into words | `view/text/status.rs`, `view/text/schedule.rs` |
+//! | how the state of a job, or the times of a schedule, are put into words | `view/text/status.rs`, `view/text/schedule.rs`; the decision after an attempt, `model/decide.rs` |
 //! | an option of another verb | `cli/args/`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |
 //! | a verb | `cli/args/`, `cli/help.rs`, `cli/commands/` |
 //! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
 //! | what `enqueue` and `run` share: the jobs that a call makes, and how those ended that it waited for | `cli/commands/new_jobs.rs`, `cli/commands/ended_jobs.rs` |
-//! | how a database, a job file or a job is found; what is said where none is | `cli/database.rs`, `cli/job_file.rs`, `cli/find_job.rs`; `cli/suggest.rs` |
+//! | how a database, a job file or a job is found | `cli/database.rs`, `cli/job_file.rs`, `cli/find_job.rs`; what is said where there is none: of a database `store/file/error.rs`, of a job file `jobfile/diagnostics.rs`, of a job `cli/suggest.rs` |
 //! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs` |
-//! | which jobs do the same work, and which success makes a death good | `store/write/same_work.rs` |
+//! | which jobs do the same work, and which success makes a death good | `store/write/same_work.rs`; the hash that says so in a row, `task_hash` in `store/write/insert.rs` |
 //! | when a pending job counts as expired | `store/write/conditions.rs`; who records it, `store/write/expire.rs` |
 //! | what is known of deaths; the words for them | `store/read/deaths/`; `view/advice/deaths.rs`, of `inspect dead` `dead_list.rs` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
@@ -76,13 +76,16 @@
 //! | what a `run` does besides what a worker does | `worker/run.rs`, `cli/commands/run.rs`, `process/pass_on.rs`, `process/waiting_input.rs`; where all that it prints goes, `view/terminal/streams.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
 //! | what keeps a worker running | `service/`; its words, `cli/commands/service.rs` |
-//! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
+//! | a limit of a queue | `model/limits.rs`, then each place that names `max_running`: the job file, `limit`, the schema, the words of a full queue, lists, JSON and metrics |
 //! | what a call from inside a job does not wait for | `store/write/inside.rs`, its words in `cli/inside.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; whether it can go on, `store/write/stuck.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/run`; what follows, `store/write/fire.rs` |
 //! | a column of jobs | `schema.sql`, at the end of the columns and without a new guard, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/jobs.rs`; shown by `view/json.rs`, `view/text/job.rs`, `docs/reference.md` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
-//! | an event | `model/event.rs`, the step of `store/` that makes it, then each reporter |
+//! | an event | `model/event.rs`, the step of `store/` that makes it, `report/log.rs` |
+//! | what is told of a success with a warning | `store/read/warned.rs`, `view/advice/warned.rs`; when a status is one, `model/classify.rs` |
+//! | what `prune` and `work --keep` remove | `store/write/prune.rs`, `worker/keep.rs` |
+//! | which lists have `--csv`, and their columns | `cli/commands/inspect/query.rs`, `view/json.rs`; how a record is written, `view/terminal/csv.rs` |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |
 //! | what an error of a start leads to | a row of `process/start_errors.rs`, `docs/retries.md` |
 //! | when what a job has left in the background is ended | `process/terminate.rs`; before a retry, `worker/slots.rs`; before `retry` and `change`, `cli/commands/act_on_jobs.rs` with `store/write/ended_before.rs` |

@@ -101,6 +101,11 @@ pub fn open_if_there(global: &Global) -> Result<Option<Store>> {
     }
 }
 
+/// Says that there is no database yet, and where it would be.
+pub fn missing_text(global: &Global) -> Result<String> {
+    Ok(safe_line(&StoreError::Missing(store_file(global)?.path().to_owned()).to_string()))
+}
+
 /// Whether the database is on disk: one that was opened for a dry run may not be. An empty file is none yet.
 pub fn is_there(store: &Store) -> bool {
     store.file().path().metadata().is_ok_and(|file| file.len() > 0)

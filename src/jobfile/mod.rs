@@ -12,7 +12,7 @@
 //! A new key of a job needs
 //!
 //! * a row of the table in `model/keys.rs`: from there it may stand in the file, and has its place in every layer;
-//! * `since_minor N` in that row, which keeps older workers from jobs that use it, and a step to the schema 1.N in
+//! * `since_minor N` in that row, or a line of `needs_minor_version` there, which keeps older workers from jobs that use it, and a step to the schema 1.N in
 //!   `store/file/schema.rs`, which may be empty: no worker claims a job that needs a newer version than its own;
 //! * a field of [`crate::model::JobDefinition`] with its default;
 //! * if no other key has such a value, a function for `parsed` in that row, or one of [`crate::model::ReadForm`], which

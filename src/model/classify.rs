@@ -68,7 +68,7 @@ impl ExitRules {
         })
     }
 
-    /// The name of the warning that this exit status is; none if it is none.
+    /// The name of the warning that this exit status means; none if it means none.
     pub fn warning_of(&self, exit: i32) -> Option<ErrorCode> {
         let name = || self.mapped(Status::Exited(exit)).cloned().unwrap_or_else(|| ErrorCode::exit(exit));
         self.is_warning(exit).then(name)

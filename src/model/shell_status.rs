@@ -224,7 +224,7 @@ mod tests {
             (&[0], ["", "", "EXIT_137", "SIGNAL_KILL"], ["", "", "EXIT_137", "SIGNAL_KILL"]),
             (&[0], ["", "", "SIGNAL_KILL EXIT_137", ""], ["", "", "EXIT_137 SIGNAL_KILL", ""]),
             (&[0], ["137=A", "", "", "SIGNAL_KILL"], ["137=A", "", "", "SIGNAL_KILL"]),
-            // So does its own code in a list, which a name would make void.
+            // A code of the status in a list stands against it, too: a name would make that void.
             (&[0], ["SIGKILL=OOM", "", "", "EXIT_137"], ["SIGKILL=OOM", "", "", "EXIT_137"]),
             (&[0], ["SIGKILL=OOM", "", "EXIT_137", ""], ["SIGKILL=OOM", "", "EXIT_137", ""]),
             (&[0], ["", "SIGKILL=OOM", "", "EXIT_137"], ["", "SIGKILL=OOM", "", "EXIT_137"]),

@@ -54,6 +54,6 @@ fn command(pid: i32) -> String {
 fn user(pid: i32) -> Option<u32> {
     let status = fs::read(format!("/proc/{pid}/status")).ok()?;
     let status = String::from_utf8_lossy(&status);
-    // Of the real, the effective, the saved user and that of the file system, the second.
+    // The line has the real, the effective, the saved and the file system user; the second one counts.
     status.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_ascii_whitespace().nth(1)?.parse().ok()
 }

@@ -114,7 +114,7 @@ impl Lane {
 
 #[derive(Debug)]
 struct Target {
-    /// Those of both streams, although only one of them may come this way.
+    /// The descriptors of both streams, even if only one of them goes this way.
     descriptors: Arc<[OwnedFd; 2]>,
     state: Mutex<State>,
     /// Told after each piece.

@@ -59,7 +59,7 @@ pub fn check_pidfd() -> io::Result<()> {
     }
 }
 
-/// How many of so many slots the limits of this process leave room for.
+/// The number of slots that the limits of this process leave room for.
 #[derive(Debug)]
 pub struct Room {
     pub slots: usize,

@@ -376,7 +376,7 @@ pub(super) fn program_fault(program: &OsStr, cwd: &Path, own_path: Option<&Bytes
         return None;
     }
     Some(match (found.first(), away) {
-        // It may be the program that is looked for.
+        // The path that cannot be looked at may be the program.
         (_, Some((path, error))) => fault(&format!("cannot look for {}", path.display()), &error),
         (Some(path), None) if path.is_dir() => {
             not_executable(format!("not executable: {shown}: a directory"))

@@ -8,7 +8,7 @@ pub(super) const MAKE_VARIABLES: [&str; 2] = ["MAKEFLAGS", "MFLAGS"];
 /// What `PWD` is in this folder: its path with the links in it, as `cd` in a shell sets it. With `..` it is the real path, because
 /// behind a link `..` leads elsewhere than it seems. None if that cannot be found. `folder` is absolute.
 pub(super) fn pwd(folder: &Path) -> Option<PathBuf> {
-    // They are without `.`, and without what is too many of slashes.
+    // `components` has already dropped `.` and repeated slashes.
     let parts = folder.components();
     if parts.clone().any(|part| part == Component::ParentDir) {
         folder.canonicalize().ok()

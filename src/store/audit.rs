@@ -215,7 +215,7 @@ impl Store {
                     findings.extend(of_rule(rule, found));
                     Ok(())
                 }
-                // It stumbled over what was found before.
+                // Damage that is told already may make this rule fail.
                 Err(_) if !findings.is_empty() => Ok(()),
                 Err(error) => Err(error),
             };

@@ -131,7 +131,8 @@ impl Store {
     }
 
     /// Makes this copy the successor of the old database: it gives out no id again, and finds the jobs that will run again.
-    /// None is a database of which nothing can be read. Of `log`, which is one without its file, only the counters are read.
+    /// `old` is none if nothing of the old database can be read. `log` is a log whose database is missing; only its counters are
+    /// read.
     fn follow(&mut self, old: Option<&Connection>, log: Option<&Connection>) -> Result<Restored> {
         self.write(|tx| {
             let mut restored = Restored::default();

@@ -212,7 +212,8 @@ pub(super) fn tag_of(mark: &str, version: Version, job_id: i64, number: u32) -> 
 
 /// Takes a worker for its recovery, if that worker is dead and nobody else recovers it.
 ///
-/// Its own lock is only shared: that proves it dead, as the worker held it alone, and whoever looks finds it dead meanwhile.
+/// The caller takes a shared lock of the worker's lock file. It gets that only if the worker is dead, because a living worker holds
+/// the lock alone; others who look meanwhile find it dead, too.
 pub(super) fn take_dead(db: &StoreFile, worker: &Worker, boot_id: &str) -> Option<DeadWorker> {
     let dead = look_at_dead(db, worker, boot_id)?;
     // On a full disk there may be no such file; then two may recover the worker, which does no harm.

@@ -20,7 +20,7 @@ use crate::cli::{database, job_file, suggest};
 use crate::clock;
 use crate::process;
 use crate::store::{self, Act, ActResult, Done, Filter, JobChange, JobRow, NewJob, Refusal, Store};
-use crate::text::{Timestamp, counted, listed, shown_path};
+use crate::text::{Timestamp, counted, listed};
 use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
 use crate::worker;
@@ -34,10 +34,7 @@ fn open(global: &Global, is_job_named: bool, out: &Output) -> Result<Option<Stor
     match &store {
         Some(store) => database::warn_of_readers(global, store.file()),
         None if out.quiet => {}
-        None => {
-            let file = database::store_file(global)?;
-            warn(&format!("there is no database yet at {}", shown_path(file.path())));
-        }
+        None => warn(&database::missing_text(global)?),
     }
     Ok(store)
 }

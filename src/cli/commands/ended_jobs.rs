@@ -136,20 +136,20 @@ pub fn waited_json(store: &Store, job: &JobRow, last: Option<&Attempt>, created:
 fn tell(out: &mut Output, job: &JobRow, last: Option<&Attempt>, at: &str) {
     out.send();
     warn(&format!("{}{at}; {} tells more", final_text(job), to_type("inspect", job.id)));
-    let last = last.filter(|_| has_words(job) && !out.json);
+    let last = last.filter(|_| needs_words(job) && !out.json);
     if let Some((number, message)) = last.and_then(|last| last.message.as_ref().map(|it| (last.number, it))) {
         warn(&format!("attempt {number}: {}", shown_line(message)));
     }
 }
 
-/// Whether it has ended, and not as it was to.
-const fn has_words(job: &JobRow) -> bool {
+/// Whether the job is dead, was cancelled, or succeeded with a warning.
+const fn needs_words(job: &JobRow) -> bool {
     matches!(job.state, JobState::Dead | JobState::Cancelled) || job.warning.is_some()
 }
 
 /// Prints what the last attempt of such a job wrote, if that is asked for, each stream to the same stream of this program.
 fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: Option<&Attempt>) -> Result<()> {
-    let Some(last) = last.filter(|_| has_words(job)) else { return Ok(()) };
+    let Some(last) = last.filter(|_| needs_words(job)) else { return Ok(()) };
     let output = store.output(last.job_id, last.number)?;
     if out.json {
         out.object(&with_output(attempt_json(job, Some(last)), &output));

@@ -25,9 +25,7 @@ const STOPPED: &str = "stopped before all was done; prune again to go on";
 /// Removes finished jobs, or counts those that would be removed.
 pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<ExitStatus> {
     let Some(mut store) = database::open_if_there(global)? else {
-        let file = database::store_file(global)?;
-        let words = format!("there is no database yet at {}", shown_path(file.path()));
-        out.done(&json!({ "removed": 0 }), words);
+        out.done(&json!({ "removed": 0 }), database::missing_text(global)?);
         return Ok(ExitStatus::SUCCESS);
     };
     let filter = filter(args);

@@ -6,7 +6,7 @@ use crate::model::{DeadReason, JobState, Outcome, Phase};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, one, value};
-use crate::store::write::conditions::{has_expired, is_pending};
+use crate::store::write::conditions::{expired_at, has_expired, is_pending};
 use crate::store::write::same_work::later_success;
 use crate::text::Timestamp;
 
@@ -195,7 +195,7 @@ impl Filter {
         if self.recovered {
             wanted.and_sql(&format!("{} IS NOT NULL", later_success("j.changed_at")));
         }
-        let changed_at = format!("iif({has_expired}, max(j.expires_at, j.changed_at), j.changed_at)");
+        let changed_at = format!("iif({has_expired}, {}, j.changed_at)", expired_at("j"));
         wanted.and_period(&changed_at, self);
         wanted
     }

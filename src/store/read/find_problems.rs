@@ -22,7 +22,7 @@ use crate::store::file::schema::version_of;
 use crate::store::file::store_file::StoreFile;
 use crate::store::file::version::Version;
 use crate::store::write::claim::priorities_of;
-use crate::store::write::conditions::is_pending;
+use crate::store::write::conditions::{has_expired, is_pending};
 use crate::store::write::limits::{self, QueueHold};
 use crate::store::write::same_work::is_same_file;
 use crate::store::write::schedules::StoredSchedule;
@@ -445,9 +445,12 @@ impl AttentionQuery<'_> {
         else {
             return Ok(None);
         };
-        let sql = "SELECT id, name, state, unmet_dependencies > 0 AS is_blocked, run_at > ?2 AS is_later FROM jobs
-                   WHERE unique_key = ?1 AND state IN ('pending', 'running') AND coalesce(expires_at > ?2, 1)";
-        maybe(self.tx, sql, params![key, self.now], |found| {
+        let sql = format!(
+            "SELECT id, name, state, unmet_dependencies > 0 AS is_blocked, run_at > ?2 AS is_later FROM jobs
+             WHERE unique_key = ?1 AND state IN ('pending', 'running') AND NOT ({})",
+            has_expired("jobs", "?2")
+        );
+        maybe(self.tx, &sql, params![key, self.now], |found| {
             let state = match found.get("state")? {
                 JobState::Running => return Ok(None),
                 _ if found.get("is_blocked")? => HolderState::Blocked,

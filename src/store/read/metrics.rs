@@ -9,7 +9,7 @@ use crate::model::{EXPIRED, Outcome};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{self, all, each};
-use crate::store::write::conditions::{has_expired, is_pending};
+use crate::store::write::conditions::{expired_at, has_expired, is_pending};
 use crate::text::{Millis, Timestamp};
 
 /// The sums over the attempts of all jobs of one name, removed jobs included, so that no total ever falls. The last three fields
@@ -197,8 +197,9 @@ fn add_expired(tx: &Connection, now: Timestamp, names: &mut BTreeMap<String, Nam
              SELECT name, changed_at AS ended_at FROM jobs INDEXED BY jobs_dead
              WHERE state = 'dead' AND error_code = ?2
              UNION ALL
-             SELECT name, max(expires_at, changed_at) FROM jobs INDEXED BY jobs_expiring WHERE {}
+             SELECT name, {} FROM jobs INDEXED BY jobs_expiring WHERE {}
          ) GROUP BY name",
+        expired_at("jobs"),
         has_expired("jobs", "?1")
     );
     each(tx, &sql, (now, EXPIRED), |row| {

@@ -12,7 +12,7 @@ use crate::model::{ErrorCode, JobState, MemoryPeak, Outcome, ResourceUsage};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, each, from_row};
-use crate::store::write::conditions::{has_expired, is_pending};
+use crate::store::write::conditions::{expired_at, has_expired, is_pending};
 use crate::store::write::job_files;
 use crate::text::{Millis, Timestamp};
 
@@ -280,6 +280,7 @@ impl Store {
 
 /// The jobs that ended. A pending job that has expired is dead, recorded or not.
 fn ended_jobs() -> String {
+    let expired_at = expired_at("jobs");
     format!(
         "SELECT name, task_hash, job_file, state, changed_at AS ended_at,
             error_code, warning IS NOT NULL AS is_warned
@@ -287,9 +288,9 @@ fn ended_jobs() -> String {
      WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1 AND changed_at < ?4
        AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)
      UNION ALL
-     SELECT name, task_hash, job_file, 'dead', max(expires_at, changed_at), 'EXPIRED', 0
+     SELECT name, task_hash, job_file, 'dead', {expired_at}, 'EXPIRED', 0
      FROM jobs INDEXED BY jobs_expiring
-     WHERE {} AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
+     WHERE {} AND {expired_at} >= ?1 AND {expired_at} < ?4
        AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)",
         has_expired("jobs", "?5")
     )

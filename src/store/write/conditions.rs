@@ -7,6 +7,11 @@ pub fn has_expired(job: &str, now: &str) -> String {
     format!("{job}.state = 'pending' AND {job}.expires_at IS NOT NULL AND {job}.expires_at <= {now}")
 }
 
+/// When the job died that has expired: not before its last change.
+pub fn expired_at(job: &str) -> String {
+    format!("max({job}.expires_at, {job}.changed_at)")
+}
+
 /// Whether the job is pending and has not expired by now. Where `now` is null, an expiry counts once it is recorded.
 pub fn is_pending(job: &str, now: &str) -> String {
     format!("{job}.state = 'pending' AND coalesce({job}.expires_at > {now}, 1)")

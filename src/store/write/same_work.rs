@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use rusqlite::{Connection, Row};
 use serde_json::json;
 
+use super::conditions::expired_at;
 use super::definition;
 use super::insert::NewJob;
 use crate::model::{Bytes, JobDefinition};
@@ -139,8 +140,8 @@ pub const UNRESOLVED: &str =
 /// Whether a removal has to leave the succeeded job `jobs`, as SQL: one of these deaths of its work may be good only because of it.
 /// A success that is newer in both senses of [`makes_good`] would do as well.
 pub fn may_make_good(deaths: &[String]) -> String {
-    let ended_at = "iif(j.state = 'pending', max(j.expires_at, j.changed_at), j.changed_at)";
-    let is_made_good = makes_good("jobs", ended_at);
+    let ended_at = format!("iif(j.state = 'pending', {}, j.changed_at)", expired_at("j"));
+    let is_made_good = makes_good("jobs", &ended_at);
     let of_work = |deaths: &String| {
         format!(
             "EXISTS (SELECT 1 FROM {deaths} AND j.name = jobs.name AND j.label IS jobs.label AND {is_made_good})"

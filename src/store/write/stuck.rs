@@ -12,7 +12,7 @@ use std::collections::{HashSet, VecDeque};
 
 use rusqlite::{Connection, Row, params};
 
-use super::conditions::{has_expired, is_pending};
+use super::conditions::{expired_at, has_expired, is_pending};
 use crate::model::JobState;
 use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
@@ -138,9 +138,10 @@ pub fn unmet_at_expiry(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
         "SELECT j.id, {} FROM jobs AS expired JOIN dependencies AS x ON x.job_id = expired.id
          JOIN jobs AS j ON j.id = x.dependency_id JOIN job_definitions AS d ON d.id = j.definition_id
          WHERE expired.id = ?1 AND x.kind = 'success' AND x.met AND j.state = 'succeeded'
-               AND j.changed_at >= max(expired.expires_at, expired.changed_at)
+               AND j.changed_at >= {}
          ORDER BY j.id",
-        state_columns()
+        state_columns(),
+        expired_at("expired")
     );
     let mut found = unmet(tx, id)?;
     found.extend(all(tx, &sql, params![id, tx.now], |row| {

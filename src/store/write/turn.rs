@@ -26,7 +26,7 @@ const MAX_EXPIRED: usize = 1_000;
 pub enum Takes<'a> {
     /// Those of these queues (none: of all), but for the jobs of a living `run`.
     Queues(Option<&'a [String]>),
-    /// Those that it, as a `run`, was called for. It fires no schedule.
+    /// The jobs that this `run` was called for. A `run` fires no schedule.
     OwnJobs,
 }
 

@@ -22,7 +22,7 @@ impl<'a> FilesOfNames<'a> {
         files
     }
 
-    /// The same of rows of which those without a file go with the only file of their name, if it has one.
+    /// Like [`Self::of`], without the rows that have no file. [`Self::file`] gives those the only file of their name.
     pub fn of_known(rows: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Self {
         Self::of(rows.into_iter().filter(|(_, file)| file.is_some()))
     }

@@ -10,7 +10,7 @@ pub fn no_worker_text(queue: Option<&str>, workers: &[WorkerStatus], place: &Cal
     no_worker_and_ways(queue, workers, place).map(sentence)
 }
 
-/// The same in parts: why, and what people can do.
+/// [`no_worker_text`] in parts: why, and what people can do.
 pub fn no_worker_and_ways(
     queue: Option<&str>,
     workers: &[WorkerStatus],
@@ -37,7 +37,7 @@ pub fn nobody_text(job: &JobRow, workers: &[WorkerStatus], place: &CallTarget) -
     nobody_and_ways(job, workers, place).map(sentence)
 }
 
-/// The same in parts: why, and what people can do.
+/// [`nobody_text`] in parts: why, and what people can do.
 pub fn nobody_and_ways(
     job: &JobRow,
     workers: &[WorkerStatus],

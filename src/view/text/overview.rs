@@ -6,8 +6,8 @@ use super::attention;
 use super::lists::{attempts_text, draw_queues};
 use super::schedule::next_firing_text;
 use crate::call_target::{CallTarget, to_type};
-use crate::store::{JobCounts, JobRow, RecentName, StoredSchedule, WorkerStatus};
-use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line};
+use crate::store::{JobCounts, JobRow, RecentName, StoreError, StoredSchedule, WorkerStatus};
+use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line, shown_path};
 use crate::view::advice::folders::FilesOfNames;
 use crate::view::advice::nothing_until_worker;
 use crate::view::snapshot::Snapshot;
@@ -61,12 +61,12 @@ pub fn draw(out: &mut Output, snapshot: &Snapshot, running: &RunningJobs, now: T
 
 /// Draws the path of the database.
 pub fn draw_path(out: &mut Output, path: &Path) {
-    out.line(out.paint(Style::Faint, &safe_line(&path.display().to_string())));
+    out.line(out.paint(Style::Faint, &shown_path(path)));
 }
 
 /// Draws the overview where there is no database yet.
 pub fn draw_empty(out: &mut Output, path: &Path) {
-    out.line(format!("there is no database yet at {}", safe_line(&path.display().to_string())));
+    out.line(safe_line(&StoreError::Missing(path.to_owned()).to_string()));
     let (enqueue, hello) = (to_type("enqueue", ""), to_type("enqueue", "-- echo hello"));
     out.prose("", &format!("{enqueue} creates it: {hello}, then {}", to_type("work", "--drain")));
 }

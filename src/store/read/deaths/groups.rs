@@ -106,7 +106,7 @@ impl DeadJobs {
 }
 
 impl DiedAlike {
-    /// The same jobs, those of each job file for themselves. What nobody declared stays with the others, if these are of one file.
+    /// Parts the group by job file. Jobs that no file declared stay with the others, if these are of one file.
     fn by_file(self) -> Vec<Self> {
         let Self { name, error_code, dead, recovered, .. } = self;
         let of_all = dead.jobs.iter().chain(&recovered.jobs).filter(|job| job.has_origin());
