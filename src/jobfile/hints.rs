@@ -1,13 +1,12 @@
 //! What people who know other programs write in a job file, and what to write here instead. A hint never names a key that
 //! would do something else than its author meant.
 
-use jiff::tz::TimeZone;
 use toml::de::DeValue;
 
 use super::keys::Section;
 use super::read::{Entry, Value};
 use crate::call_target::to_type;
-use crate::model::{RetryPolicy, Schedule, check_name};
+use crate::model::{RetryPolicy, check_name};
 use crate::text::{Millis, misspelt, snake_case};
 
 /// What stands here in the place of another program's key.
@@ -289,69 +288,4 @@ fn span(value: Value<'_>, unit: &str) -> Option<Millis> {
         _ => format!("{}{unit}", value.as_integer()?),
     };
     Millis::parse(&text).or_else(|_| Millis::parse(&format!("{text}{unit}"))).ok().filter(|span| span.0 > 0)
-}
-
-/// What to write for a schedule that cannot be read, if it can be told what its author means.
-pub(super) fn schedule(text: &str) -> Option<String> {
-    let text = text.trim();
-    let is_schedule = |text: &String| Schedule::parse(text, TimeZone::UTC).is_ok();
-    let write = |text: String| Some(text).filter(is_schedule).map(|text| format!("write \"{text}\""));
-    let fields: Vec<&str> = text.split_whitespace().collect();
-    let is_clock = |text: &str| text.contains(':') && text.chars().all(|c| c.is_ascii_digit() || c == ':');
-    let with_user = |line: &[&str], user: &str| {
-        let launcher = format!("launcher = [\"runuser\", \"-u\", \"{user}\", \"--\"]");
-        let is_user = user.starts_with(|c: char| c.is_ascii_lowercase()) && check_name(user).is_ok();
-        is_user
-            .then(|| write(line.join(" ")))?
-            .map(|line| format!("{line}; a user is a `launcher`: {launcher}"))
-    };
-    match fields.as_slice() {
-        ["@every", span @ ..] => write(format!("every {}", span.join(" "))),
-        ["@boot" | "@startup" | "reboot"] => write("@reboot".to_owned()),
-        ["every", unit] if !unit.starts_with(|c: char| c.is_ascii_digit()) => {
-            write(format!("every 1 {unit}"))
-        }
-        ["@minutely" | "minutely"] => write("* * * * *".to_owned()),
-        [word] if !word.starts_with('@') && is_schedule(&format!("@{word}")) => write(format!("@{word}")),
-        [time] if is_clock(time) => {
-            let mut parts = time.split(':').map(|part| part.parse::<u8>().ok());
-            let (hour, minute) = (parts.next()??, parts.next()??);
-            write(format!("{minute} {hour} * * *"))
-        }
-        [line @ .., last] if line.len() == 5 && with_user(line, last).is_some() => with_user(line, last),
-        // Programs that write `?` count the weekdays from 1, and cron from 0.
-        ["0" | "00", rest @ .., day]
-            if rest.len() == 4 && !(text.contains('?') && day.starts_with(|c: char| c.is_ascii_digit())) =>
-        {
-            let rest = [rest, &[day]].concat();
-            let line = write(rest.join(" ").replace('?', "*"))?;
-            Some(format!("{line}: cron has five fields, and no seconds"))
-        }
-        [seconds, "*", "*", "*", "*", "*"] if seconds.starts_with("*/") => {
-            write(format!("every {}s", seconds.trim_start_matches("*/")))
-        }
-        [_, _, _, _, _, _] => Some("write five fields; for a pace in seconds write \"every 30s\"".to_owned()),
-        _ if Millis::parse(text).is_ok() => write(format!("every {text}")),
-        [minute, hour, day, month, weekday] => {
-            let (day, weekday) = (each_entry(day, day_entry), each_entry(weekday, weekday_entry));
-            write([minute, hour, &*day, month, &*weekday].join(" "))
-        }
-        _ => None,
-    }
-}
-
-fn each_entry(field: &str, meant: fn(&str) -> Option<String>) -> String {
-    let entries = field.split(',').map(|entry| meant(entry).unwrap_or_else(|| entry.to_owned()));
-    entries.collect::<Vec<_>>().join(",")
-}
-
-/// Other programs write `W15` for `15W`.
-fn day_entry(entry: &str) -> Option<String> {
-    Some(format!("{}W", entry.strip_prefix(['W', 'w'])?))
-}
-
-/// Other programs write `L5` or `5#L` for `5L`.
-fn weekday_entry(entry: &str) -> Option<String> {
-    let weekday = entry.strip_suffix("#L").or_else(|| entry.strip_suffix("#l"));
-    Some(format!("{}L", weekday.or_else(|| entry.strip_prefix(['L', 'l']))?))
 }

@@ -10,7 +10,7 @@ use toml::de::DeValue;
 
 use super::diagnostics::{Mistakes, Span};
 use super::read::{Entry, Value, distinct};
-use super::{hints, retry};
+use super::{foreign_times, retry};
 use crate::model::{
     Backoff, Bytes, CodePattern, EnvFile, JobDefinition, JobLayer, Missed, ReadForm, Schedule, check_key,
     check_variable,
@@ -210,7 +210,7 @@ fn refuse_schedule(
 ) -> Option<Schedule> {
     read.map_err(|why| {
         let mistake = mistakes.add(&value.at(), why);
-        if let Some(hint) = hints::schedule(line) {
+        if let Some(hint) = foreign_times::hint(line) {
             mistake.hint(hint);
         }
     })

@@ -4,7 +4,7 @@
 //! reads `[jobs.NAME]`. The values of a job and of `[defaults]` are a [`crate::model::JobLayer`], which `layer` reads in the
 //! forms that the table of keys names, with `retry` for the retry policy; `codes` reads the keys that name error codes. Then
 //! `checks` looks for values that contradict each other. All of them take typed values from `read`, ask `unknown` about
-//! unknown keys (`keys` knows ours, `hints` those of other programs), and record mistakes in `diagnostics`.
+//! unknown keys (`keys` knows ours, `hints` those of other programs, `foreign_times` their schedules), and record mistakes in `diagnostics`.
 //!
 //! `check` notes what is no mistake, but not what its author may think: `newer_toml` finds what other readers refuse, and `traps`
 //! what only a shell would expand, and pipes, with `pipes`.
@@ -33,6 +33,7 @@ mod checks;
 mod codes;
 mod diagnostics;
 mod file;
+mod foreign_times;
 mod hints;
 mod job_table;
 mod keys;

@@ -9,8 +9,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostics::{Mistake, Mistakes, Span};
-use crate::model::MAX_ARG_STRLEN;
-use crate::text::{Millis, nearest, parse_size};
+use crate::model::{JobDefinition, MAX_ARG_STRLEN};
+use crate::text::{Millis, nearest, parse_size, with_units};
 
 /// The longest string that a message quotes.
 const MAX_QUOTED_CHARS: usize = 60;
@@ -180,11 +180,10 @@ impl<'t> Value<'t> {
     pub(super) fn duration(self, mistakes: &mut Mistakes) -> Option<Millis> {
         let DeValue::String(text) = self.data() else {
             let mistake = self.wrong(mistakes, "a duration with a unit, such as \"30s\"");
-            if let DeValue::Integer(_) | DeValue::Float(_) = self.data() {
-                let number = self.described();
-                mistake.hint(format!(
-                    "write \"{number}s\" for seconds, \"{number}m\" for minutes or \"{number}ms\" for milliseconds"
-                ));
+            if let DeValue::Integer(_) | DeValue::Float(_) = self.data()
+                && let Some(hint) = with_units(&self.described())
+            {
+                mistake.hint(hint);
             }
             return None;
         };
@@ -192,7 +191,11 @@ impl<'t> Value<'t> {
     }
 
     pub(super) fn duration_above_zero(self, mistakes: &mut Mistakes) -> Option<Millis> {
-        let duration = self.duration(mistakes)?;
+        let bare = match self.data() {
+            DeValue::String(text) => text.trim().parse().ok(),
+            _ => self.as_number(),
+        };
+        let duration = if bare == Some(0.0) { Millis(0) } else { self.duration(mistakes)? };
         if duration == Millis(0) {
             let hint = format!("leave `{}` out for none", self.key);
             self.wrong(mistakes, "above 0").hint(hint);
@@ -206,7 +209,15 @@ impl<'t> Value<'t> {
         let DeValue::String(text) = self.data() else {
             let mistake = self.wrong(mistakes, "a size with a unit, such as \"64KiB\"");
             if let DeValue::Integer(number) = self.data() {
-                mistake.hint(format!("write \"{number}B\" for bytes or \"{number}KiB\" for kibibytes"));
+                let fits = |unit: &str| {
+                    parse_size(&format!("{number}{unit}"))
+                        .is_ok_and(|it| it <= JobDefinition::MAX_OUTPUT_LIMIT)
+                };
+                if fits("KiB") {
+                    mistake.hint(format!("write \"{number}B\" for bytes or \"{number}KiB\" for kibibytes"));
+                } else if fits("B") {
+                    mistake.hint(format!("write \"{number}B\" for bytes"));
+                }
             }
             return None;
         };

@@ -224,22 +224,54 @@ impl Field {
             None => {
                 let number = self.number(range)?;
                 if let Some(step) = step {
-                    return Err(format!("a step needs a range, such as {number}-{}/{step}", self.last));
+                    let range = self.to_the_end(number, step);
+                    let range = range.map(|range| format!(", such as {range}")).unwrap_or_default();
+                    return Err(format!("a step needs a range{range}"));
                 }
                 (number, number)
             }
         };
-        if from > to {
-            let Self { first, last, .. } = self;
-            let is_until_sunday = self.name == WEEKDAY.name && to == 0;
-            let rest = if is_until_sunday { String::new() } else { format!(",{first}-{to}") };
-            return Err(format!("a range goes upwards; write {from}-{last}{rest}"));
-        }
         let step =
             step.map_or(Some(1), digits).filter(|step| *step > 0).ok_or("a step is a number from 1")?;
+        if from > to {
+            let upwards = self.upwards(from, to, step).map(|list| format!("; write {list}"));
+            return Err(format!("a range goes upwards{}", upwards.unwrap_or_default()));
+        }
         // Both 0 and 7 are Sunday.
         let plain = |number| if self.name == WEEKDAY.name { number % 7 } else { number };
         Ok((from..=to).step_by(step).map(plain).fold(Numbers::default(), Numbers::with))
+    }
+
+    /// A range over the end of the field, such as `22-4`, as cron writes it: the step goes on over the end. None for days of the
+    /// month with a step, because months end differently.
+    fn upwards(&self, from: i8, to: i8, step: usize) -> Option<String> {
+        let Self { first, last, .. } = self;
+        let is_weekday = self.name == WEEKDAY.name;
+        Some(match step {
+            _ if is_weekday && from == 7 => format!("0-{to}{}", step_text(step)),
+            _ if is_weekday && to == 0 => format!("{from}-{last}{}", step_text(step)),
+            1 => format!("{from}-{last},{first}-{to}"),
+            _ if self.name == DAY.name => return None,
+            _ => {
+                // Sunday is only counted once.
+                let count = i32::from(if is_weekday { 7 } else { last - first + 1 });
+                let first = i32::from(*first);
+                let numbers = (i32::from(from)..=i32::from(to) + count).step_by(step);
+                let numbers = numbers.map(|number| ((number - first) % count + first).to_string());
+                numbers.collect::<Vec<_>>().join(",")
+            }
+        })
+    }
+
+    /// What other programs mean by `5/15`. None if they differ, because only some count Sunday as 7 as well.
+    fn to_the_end(&self, from: i8, step: &str) -> Option<String> {
+        let steps = digits::<i8>(step).filter(|step| *step > 0)?;
+        let is_weekday = self.name == WEEKDAY.name;
+        if is_weekday && (from == 7 || from > 0 && (7 - from) % steps == 0) {
+            return None;
+        }
+        let last = if is_weekday { 6 } else { self.last };
+        Some(format!("{from}-{last}/{step}"))
     }
 
     /// Reads `L`, `L-3`, `15W` and `LW` of the days of the month, and `mon#2` and `monL` of the weekdays.
@@ -274,6 +306,26 @@ impl Field {
         let number = named.map(|(number, _)| number).or_else(|| digits(text));
         let number = number.filter(|number| (self.first..=self.last).contains(number));
         number.ok_or_else(|| format!("{}, *, steps such as */5, ranges and lists", self.allowed))
+    }
+}
+
+fn step_text(step: usize) -> String {
+    if step == 1 { String::new() } else { format!("/{step}") }
+}
+
+/// An entry of a field (of the minute, 0) that cron refuses, as cron writes what other programs mean by it: `22-4/2` goes on over
+/// the end, and `5/15` until the end.
+pub fn cron_entry(field: usize, entry: &str) -> Option<String> {
+    let field = [&MINUTE, &HOUR, &DAY, &MONTH, &WEEKDAY].into_iter().nth(field)?;
+    let (range, step) = entry.split_once('/').map_or((entry, None), |(range, step)| (range, Some(step)));
+    match (range.split_once('-'), step) {
+        (Some((from, to)), step) => {
+            let (from, to) = (field.number(from).ok()?, field.number(to).ok()?);
+            let step = step.map_or(Some(1), digits).filter(|step| *step > 0)?;
+            if from > to { field.upwards(from, to, step) } else { None }
+        }
+        (None, Some(step)) => field.to_the_end(field.number(range).ok()?, step),
+        (None, None) => None,
     }
 }
 
@@ -425,5 +477,31 @@ mod tests {
 "@Daily" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, @reboot, or "every 15m"
 "" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, @reboot, or "every 15m"
 "#);
+    }
+    #[test]
+    fn ranges_over_the_end_keep_their_step() {
+        for (field, entry, meant) in [
+            (1, "22-4/2", Some("22,0,2,4")),
+            (1, "20-8/3", Some("20,23,2,5,8")),
+            (1, "22-4", Some("22-23,0-4")),
+            (0, "50-10/10", Some("50,0,10")),
+            (2, "25-5", Some("25-31,1-5")),
+            (2, "25-5/2", None),
+            (3, "nov-feb/2", Some("11,1")),
+            (4, "fri-mon/2", Some("5,0")),
+            (4, "5-0/2", Some("5-7/2")),
+            (4, "7-3", Some("0-3")),
+            (0, "5/15", Some("5-59/15")),
+            (4, "1/2", None),
+            (4, "2/2", Some("2-6/2")),
+            (0, "1-5/2", None),
+        ] {
+            assert_eq!(cron_entry(field, entry).as_deref(), meant, "{entry}");
+            let line =
+                |entry| (0..5).map(|at| if at == field { entry } else { "*" }).collect::<Vec<_>>().join(" ");
+            let told = CronLine::parse(&line(entry)).err().unwrap_or_default();
+            assert!(meant.is_none_or(|meant| told.ends_with(meant)), "{told}");
+            assert!(meant.is_none_or(|meant| CronLine::parse(&line(meant)).is_ok()), "{entry}");
+        }
     }
 }

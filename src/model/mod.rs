@@ -37,6 +37,7 @@ pub use attention::{Attention, AttentionKind, AttentionSubject, Way};
 pub use backoff::{Backoff, Jitter, Strategy};
 pub use bytes::{Bytes, MAX_ARG_STRLEN};
 pub use classify::{ExitRules, Verdict, classify};
+pub use cron::cron_entry;
 pub use decide::{Circumstances, Decision, RETRY_AFTER_EXPIRY, decide, decision_text, final_because};
 pub use env_file::EnvFile;
 pub use error_code::{

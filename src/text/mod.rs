@@ -21,7 +21,7 @@ pub use time::{
     Timestamp, clock_time, day_name, day_time, local_offset, local_time, local_time_ms, machine_offset,
     relative_time, rfc3339, rfc3339_with_offset, show_utc,
 };
-pub use units::{Millis, human_duration, human_size, parse_size};
+pub use units::{Millis, human_duration, human_size, parse_size, with_units};
 pub use zone::{are_same_clocks, is_zone_of_screen, machine_zone, time_zone};
 
 use time::is_shown_in_utc;

@@ -60,7 +60,8 @@ impl Millis {
 
 /// The sum of the parts of a text in milliseconds; saturates.
 fn total(text: &str) -> Result<u64, String> {
-    let mut rest = text.trim();
+    let trimmed = text.trim();
+    let mut rest = trimmed;
     if rest.is_empty() {
         return Err("a duration is empty; write a number with a unit, such as \"30s\"".into());
     }
@@ -77,19 +78,53 @@ fn total(text: &str) -> Result<u64, String> {
             ));
         }
         if unit.is_empty() {
-            return Err(format!(
-                "{text:?} has no unit; write \"{number}s\" for seconds, \"{number}ms\" for milliseconds or \"{number}m\" for minutes"
-            ));
+            let advice = with_units(trimmed).map(|advice| format!("; {advice}"));
+            return Err(format!("{text:?} has no unit{}", advice.unwrap_or_default()));
         }
         let Some(length) = unit_length(unit) else {
             return Err(format!("{text:?} has the unknown unit {unit:?}; units are ms, s, m, h, d, w, y"));
         };
-        let part = scaled(number, length)
-            .ok_or_else(|| format!("{text:?} is not a whole number of milliseconds"))?;
+        let Some(part) = scaled(number, length) else {
+            let before = &trimmed[..trimmed.len() - rest.len()];
+            let meant = with_zero(number).map(|number| format!("{before}{number}{unit}{next}"));
+            return Err(match meant.filter(|meant| self::total(meant).is_ok()) {
+                Some(meant) => format!("{text:?} has a point without a digit beside it; write {meant:?}"),
+                None => format!("{text:?} is not a whole number of milliseconds"),
+            });
+        };
         total = total.saturating_add(part);
         rest = next.trim_start();
     }
     Ok(total)
+}
+
+/// What to write for a number without a unit, such as `30`: those of a second, a minute and a millisecond that are durations. None
+/// if none of them is.
+pub fn with_units(number: &str) -> Option<String> {
+    let number = with_zero(number).unwrap_or_else(|| number.to_owned());
+    let units = [("s", "seconds"), ("m", "minutes"), ("ms", "milliseconds")];
+    let texts = units.map(|(unit, words)| (format!("{number}{unit}"), words));
+    // Nothing is nothing in each unit.
+    let known: Vec<_> = texts.into_iter().filter(|(text, _)| Millis::parse(text).is_ok()).collect();
+    let known = if Millis::parse(&known.first()?.0) == Ok(Millis(0)) { &known[..1] } else { &known };
+    let choices: Vec<_> = known.iter().map(|(text, words)| format!("{text:?} for {words}")).collect();
+    let (last, others) = choices.split_last()?;
+    Some(if others.is_empty() {
+        format!("write {last}")
+    } else {
+        format!("write {} or {last}", others.join(", "))
+    })
+}
+
+/// A number that lacks the digits on one side of its point, such as `.5`, with a zero there.
+fn with_zero(number: &str) -> Option<String> {
+    let (whole, fraction) = number.split_once('.').filter(|(_, fraction)| !fraction.contains('.'))?;
+    match (whole, fraction) {
+        ("", "") => None,
+        ("", fraction) => Some(format!("0.{fraction}")),
+        (whole, "") => Some(whole.to_owned()),
+        _ => None,
+    }
 }
 
 /// `number` (decimal digits, at most one point) times `length`, if that is a whole number; saturates.
@@ -245,11 +280,17 @@ mod tests {
             ("-5s", "not a duration"),
             ("5 parsecs", "unknown unit"),
             ("1.0001s", "milliseconds"),
-            ("1.s", "milliseconds"),
-            (".5s", "milliseconds"),
+            ("1.s", "write \"1s\""),
+            (".5s", "write \"0.5s\""),
+            ("1.2.3s", "milliseconds"),
+            ("1.5h .5m", "write \"1.5h 0.5m\""),
+            (".0001s", "milliseconds"),
+            (".5", "write \"0.5s\" for seconds or"),
+            ("5s 3", "write \"5s 3s\" for seconds"),
+            ("10.34", "write \"10.34s\" for seconds or \"10.34m\" for minutes"),
+            ("0", "write \"0s\" for seconds"),
             ("11y", "ten years"),
             ("99999999999999999999d", "ten years"),
-            ("5s 3", "no unit"),
         ] {
             let error = Millis::parse(text).unwrap_err();
             assert!(error.contains(hint), "{text}: {error}");

@@ -177,53 +177,152 @@ fn elsewhere_too() {
     "#);
 }
 
+/// Each refused schedule as people write it, and what is proposed for it.
+const SCHEDULES: &str = r#"@every 5m -> write "every 5m"
+@every 1h30m -> write "every 1h30m"
+@every 50ms -> a pace is at least one second
+5m -> write "every 5m"
+90 -> -
+every hour -> write "every 1 hour"
+Every 5 minutes -> write "every 5 minutes"
+0 0 2 * * * -> write "0 2 * * *" if seconds come first; write "0 0 2 * *" if a year comes last
+0 30 2 * * * -> write "30 2 * * *": cron has five fields, and no seconds
+0 30 9 ? * MON-FRI -> write "30 9 * * MON-FRI": cron has five fields, and no seconds
+0 30 9 ? * 2-6 -> write "30 9 * * 2-6" if 1 is Monday; write "30 9 * * mon-fri" if 1 is Sunday, as in AWS and Quartz
+0 0 12 ? * 6#3 -> write "0 12 * * 6#3" if 1 is Monday; write "0 12 * * fri#3" if 1 is Sunday, as in AWS and Quartz
+0 0 12 ? * 6L -> write "0 12 * * 6L" if 1 is Monday; write "0 12 * * friL" if 1 is Sunday, as in AWS and Quartz
+0 0 12 L-3 * ? -> write "0 12 L-3 * *": cron has five fields, and no seconds
+0 15 10 ? * 1/2 -> -
+0 0/5 14 * * ? -> write "0-59/5 14 * * *": cron has five fields, and no seconds
+0 2 * * ? * -> write "0 2 * * *"
+0 12 1 * ? * -> write "0 12 1 * *"
+15 10 ? * 2-6 * -> write "15 10 * * mon-fri"
+15 10 ? * 6L 2022-2023 -> a schedule has no year, and its days come in each one; for one time: runner enqueue NAME --at TIME
+cron(0 9 ? * 2 *) -> write "0 9 * * mon"
+cron(0/10 8-17 ? * MON-FRI *) -> write "0-59/10 8-17 * * MON-FRI"
+rate(5 minutes) -> write "every 5 minutes"
+rate(1 day) -> write "every 1 day"
+0 6 * * 1-5 * -> write "6 * * 1-5 *" if seconds come first; write "0 6 * * 1-5" if a year comes last
+0 2 * * * 0 -> write "2 * * * 0" if seconds come first; write "0 2 * * *" if seconds come last
+30 0 2 * * * -> -
+* * * * * * -> write "every 1s" if seconds come first; write "* * * * *" if a year comes last
+*/10 * * * * * -> write "every 10s" if seconds come first; write "*/10 * * * *" if a year comes last
+*/7 * * * * * -> -
+0 30 2 * * * * -> write "30 2 * * *": cron has five fields, and no seconds
+0 2 12 12 * 2026 -> a schedule has no year, and its days come in each one; for one time: runner enqueue NAME --at TIME
+0 0 9 * * mon -> write "0 9 * * mon": cron has five fields, and no seconds
+0 0 9 * * tues -> write "0 9 * * tue": cron has five fields, and no seconds
+0 2 * * * root -> write "0 2 * * *"; a user is a `launcher`: launcher = ["runuser", "-u", "root", "--"]
+0 2 * * * nobody -> write "0 2 * * *"; a user is a `launcher`: launcher = ["runuser", "-u", "nobody", "--"]
+0 2 * * * /usr/bin/backup --all -> write "0 2 * * *"; a command stands in `command`
+0 2 * * * # each night -> write "0 2 * * *"
+CRON_TZ=Asia/Tokyo 0 2 * * * -> write schedule = "0 2 * * *" and timezone = "Asia/Tokyo"
+TZ=Europe/Berlin 0 30 2 * * * -> write schedule = "30 2 * * *" and timezone = "Europe/Berlin": cron has five fields, and no seconds
+CRON_TZ=Nowhere/At-all 0 2 * * * -> -
+0 2 * * * America/New_York -> write schedule = "0 2 * * *" and timezone = "America/New_York"
+0 2 ? * mon -> write "0 2 * * mon"
+0 2 ? * 2 -> write "0 2 * * 2" if 1 is Monday; write "0 2 * * mon" if 1 is Sunday, as in AWS and Quartz
+? 2 * * * -> -
+0 22-4/2 * * * -> write "0 22,0,2,4 * * *"
+0 20-8/3 * * * -> write "0 20,23,2,5,8 * * *"
+50-10/10 22-2 * nov-feb fri-mon -> write "50,0,10 22-23,0-2 * 11-12,1-2 5-7,0-1"
+0 2 25-5/2 * * -> -
+5/15 * * * * -> write "5-59/15 * * * *"
+0 0 * * 1/2 -> -
+0 2 * * monday -> write "0 2 * * mon"
+0 2 * sept-December tuesday,thurs#2 -> write "0 2 * sep-dec tue,thu#2"
+0 2 * * mo -> -
+30 6 W15,wl * * -> write "30 6 15W,lW * *"
+30 6 * * mon#L,L5 -> write "30 6 * * monL,5L"
+H 2 * * * -> write "16 2 * * *", or other numbers where another program picks them
+H/15 * * * * -> write "7-59/15 * * * *", or other numbers where another program picks them
+H(0-29) H(0-7) * * 1-5 -> write "23 5 * * 1-5", or other numbers where another program picks them
+H(9-0) 2 * * * -> -
+0~59 4 * * * -> write "0 4 * * *" and random_delay = "59m"
+10~20 4 * * * -> write "10 4 * * *" and random_delay = "10m"
+0 2~4 * * * -> -
+@Daily -> write "@daily"
+@HOURLY -> write "@hourly"
+daily -> write "@daily"
+weekly -> write "@weekly" for Sundays; write "0 0 * * 1" for Mondays, as systemd's
+hourly -> write "@hourly"
+quarterly -> write "0 0 1 1,4,7,10 *"
+@minutely -> write "* * * * *"
+02:30 -> write "30 2 * * *"
+02:30:15 -> -
+*-*-* 02:00:00 -> write "0 2 * * *"
+Mon..Fri 02:30 -> write "30 2 * * Mon-Fri"
+Sat,Sunday *-*-* 8:00 -> write "0 8 * * Sat,sun"
+*:0/15 -> write "0-59/15 * * * *"
+*-*-01,15 4..6:00:00 -> write "0 4-6 1,15 * *"
+*-02~03 -> write "0 0 L-2 2 *"
+*-*~01 06:00 Europe/Berlin -> write schedule = "0 6 L * *" and timezone = "Europe/Berlin"
+Fri *-*-13 -> -
+2027-01-01 00:00 -> -
+1,,2 * * * * -> -
+61 * * * * -> -
+0 0 30 2 * -> -
+tomorrow -> -"#;
+
 #[test]
-fn schedules_of_other_programs() {
-    let mut told = String::new();
-    for schedule in [
-        "@every 5m",
-        "@every 1h30m",
-        "5m",
-        "90",
-        "every hour",
-        "every 5 minutes",
-        "0 0 2 * * *",
-        "0 30 9 ? * MON-FRI",
-        "30 0 2 * * *",
-        "*/10 * * * * *",
-        "0 2 * * * root",
-        "0 2 * * * nobody",
-        "daily",
-        "hourly",
-        "@minutely",
-        "02:30",
-        "*-*-* 02:00:00",
-        "tomorrow",
-    ] {
-        let text = format!("[jobs.a]\ncommand = 'true'\nschedule = '{schedule}'");
-        let _ = match JobFile::parse(Path::new("/srv/jobs.toml"), &text) {
-            Ok(_) => writeln!(told, "{schedule}: taken"),
-            Err(_) => writeln!(told, "{schedule}: {}", hint(&text).as_deref().unwrap_or("-")),
-        };
+fn schedules_of_other_programs_lead_to_what_their_author_meant() {
+    let mut found = String::new();
+    for row in SCHEDULES.lines() {
+        let (schedule, _) = row.split_once(" -> ").expect("an arrow");
+        let hint = hint(&format!("[jobs.a]\ncommand = 'true'\nschedule = '{schedule}'"));
+        let _ = writeln!(found, "{schedule} -> {}", hint.as_deref().unwrap_or("-"));
     }
-    insta::assert_snapshot!(told, @r#"
-    @every 5m: write "every 5m"
-    @every 1h30m: write "every 1h30m"
-    5m: write "every 5m"
-    90: -
-    every hour: write "every 1 hour"
-    every 5 minutes: taken
-    0 0 2 * * *: write "0 2 * * *": cron has five fields, and no seconds
-    0 30 9 ? * MON-FRI: write "30 9 * * MON-FRI": cron has five fields, and no seconds
-    30 0 2 * * *: write five fields; for a pace in seconds write "every 30s"
-    */10 * * * * *: write "every 10s"
-    0 2 * * * root: write "0 2 * * *"; a user is a `launcher`: launcher = ["runuser", "-u", "root", "--"]
-    0 2 * * * nobody: write "0 2 * * *"; a user is a `launcher`: launcher = ["runuser", "-u", "nobody", "--"]
-    daily: write "@daily"
-    hourly: write "@hourly"
-    @minutely: write "* * * * *"
-    02:30: write "30 2 * * *"
-    *-*-* 02:00:00: -
-    tomorrow: -
-    "#);
+    assert!(found.trim_end() == SCHEDULES, "found:\n{found}");
+}
+
+/// What a hint says to write, in quotes, each with what stands in front.
+fn told(hint: &str) -> Vec<(&str, &str)> {
+    let mut parts = hint.split('"');
+    std::iter::from_fn(|| parts.next().zip(parts.next())).collect()
+}
+
+#[test]
+fn each_schedule_and_duration_of_a_hint_is_taken() {
+    for row in SCHEDULES.lines() {
+        let hint = row.split_once(" -> ").map_or("", |(_, hint)| hint);
+        let hint = hint.split_once("; a user").map_or(hint, |(hint, _)| hint);
+        for (before, value) in told(hint) {
+            let entry = match before.trim_end_matches([' ', '=']) {
+                key if key.ends_with("timezone") => format!("schedule = '@daily'\ntimezone = '{value}'"),
+                key if key.ends_with("random_delay") => {
+                    format!("schedule = '@daily'\nrandom_delay = '{value}'")
+                }
+                _ => format!("schedule = '{value}'"),
+            };
+            let text = format!("[jobs.a]\ncommand = 'true'\n{entry}");
+            assert!(JobFile::parse(Path::new("/srv/jobs.toml"), &text).is_ok(), "{row}: {text}");
+        }
+    }
+    for key in ["timeout", "grace_period", "expires_in", "missed_within"] {
+        for value in [
+            "0",
+            "-1",
+            "10.34",
+            "1.5",
+            "0.0",
+            "30",
+            "400000000",
+            "99999999999",
+            "'0'",
+            "'10.34'",
+            "'.5s'",
+            "'1.s'",
+            "'5s 3'",
+        ] {
+            let with =
+                |value: &str| format!("[jobs.a]\ncommand = 'true'\nschedule = '@daily'\n{key} = {value}");
+            let Err(invalid) = JobFile::parse(Path::new("/srv/jobs.toml"), &with(value)) else { continue };
+            let mistake = invalid.placed_mistakes().swap_remove(0);
+            let advice = mistake.hint.or(mistake.error.split_once("; ").map(|(_, advice)| advice.to_owned()));
+            for (_, value) in told(&advice.unwrap_or_default()) {
+                let text = with(&format!("'{value}'"));
+                assert!(JobFile::parse(Path::new("/srv/jobs.toml"), &text).is_ok(), "{text}");
+            }
+        }
+    }
 }
