@@ -15,10 +15,12 @@ mod write;
 
 use std::collections::BTreeMap;
 
+use jiff::tz::TimeZone;
+
 pub use self::context::{Account, CrontabContext};
 use self::context::{DEFAULT_PATH, DEFAULT_SHELL};
 use self::parse::{CrontabEntry, CrontabLine};
-use self::part::{CrontabJob, Part, name_jobs};
+use self::part::{CrontabJob, MissedTimes, Part, name_jobs};
 use crate::model::Schedule;
 use crate::text::{cut_end, safe_line};
 
@@ -176,6 +178,7 @@ impl CrontabReader<'_> {
         }
         let mut job = CrontabJob {
             name: command_line::name(&command),
+            missed: self.missed(&schedule),
             schedule,
             shell: Some(shell).filter(|shell| shell != DEFAULT_SHELL),
             stdin,
@@ -199,6 +202,19 @@ impl CrontabReader<'_> {
         job.env = env;
         job.command = command;
         Ok(job)
+    }
+
+    /// What becomes of missed times: Debian's cron makes up for times of day, and systemd-cron for what `PERSISTENT` says.
+    fn missed(&self, schedule: &str) -> MissedTimes {
+        let persistent = self.variables.get("PERSISTENT").map(|value| value.to_ascii_lowercase());
+        match Schedule::parse(schedule, TimeZone::UTC) {
+            _ if schedule == Schedule::AT_BOOT => MissedTimes::AtBoot,
+            _ if matches!(persistent.as_deref(), Some("yes" | "true" | "1" | "on")) => {
+                MissedTimes::Persistent
+            }
+            Ok(times) if times.is_of_day() => MissedTimes::WithinHours,
+            _ => MissedTimes::Lost,
+        }
     }
 
     /// Keys that the user may want instead of a part of the line, and whether the line does anything here.

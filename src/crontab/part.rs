@@ -10,6 +10,7 @@ pub(super) struct CrontabJob {
     /// Comments on the job, without their signs.
     pub notes: Vec<String>,
     pub schedule: String,
+    pub missed: MissedTimes,
     pub launcher: Vec<String>,
     /// Another shell than `/bin/sh`.
     pub shell: Option<String>,
@@ -19,6 +20,35 @@ pub(super) struct CrontabJob {
     pub env: BTreeMap<String, String>,
     /// The address for mail about its deaths.
     pub mail_to: Option<String>,
+}
+
+/// What becomes of the times at which cron could not run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum MissedTimes {
+    /// There are no times.
+    #[default]
+    AtBoot,
+    /// They are made up for if they are seen within three hours, as Debian's cron does for times of day after a sleep.
+    WithinHours,
+    /// They are lost.
+    Lost,
+    /// The crontab says that they are made up for.
+    Persistent,
+}
+
+impl MissedTimes {
+    /// The keys that say so.
+    pub(super) fn lines(self) -> &'static [&'static str] {
+        match self {
+            Self::AtBoot => &[],
+            Self::WithinHours => &[
+                "missed = \"once\"    # as cron does after a sleep of less than 3 hours",
+                "missed_within = \"3h\"",
+            ],
+            Self::Lost => &["missed = \"skip\"    # \"once\" makes up for a missed time; cron does not"],
+            Self::Persistent => &["missed = \"once\"    # as PERSISTENT of this crontab says"],
+        }
+    }
 }
 
 /// A part of the job file, in the order of the crontab.

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::Missed;
+use crate::text::Millis;
 
 fn account(name: &str) -> Option<Account> {
     let home = match name {
@@ -114,12 +115,24 @@ fn users_become_launchers_and_have_their_homes() {
 }
 
 #[test]
-fn cron_neither_retries_nor_makes_up() {
-    for job in jobs("* * * * * a\n@daily b\n@reboot c\n", false) {
-        assert_eq!(job.definition.policy.max_attempts(), 1);
-        let schedule = job.schedule.unwrap();
-        let missed = if schedule.is_at_boot() { Missed::Once } else { Missed::Skip };
-        assert_eq!(schedule.missed, missed);
+fn cron_does_not_retry_and_makes_up_for_times_of_day() {
+    let hours = Some(Millis::from_secs(3 * 3_600));
+    for (line, missed, within) in [
+        ("* * * * * a", Missed::Skip, None),
+        ("30 2 * * * a", Missed::Once, hours),
+        ("*/5 2 * * * a", Missed::Skip, None),
+        ("0 */4 * * * a", Missed::Skip, None),
+        ("0,20 0-23/4 * * 1 a", Missed::Once, hours),
+        ("@daily a", Missed::Once, hours),
+        ("@hourly a", Missed::Skip, None),
+        ("@reboot a", Missed::Once, None),
+        ("PERSISTENT=yes\n*/5 2 * * * a", Missed::Once, None),
+        ("PERSISTENT=no\n0 2 * * * a", Missed::Once, hours),
+    ] {
+        let jobs = jobs(format!("{line}\n"), false);
+        assert_eq!(jobs[0].definition.policy.max_attempts(), 1);
+        let schedule = jobs[0].schedule.as_ref().unwrap();
+        assert_eq!((schedule.missed, schedule.missed_within), (missed, within), "{line}");
     }
 }
 

@@ -6,7 +6,6 @@ use toml_writer::{ToTomlKey, ToTomlValue, TomlKeyBuilder, TomlStringBuilder};
 
 use super::context::{CrontabContext, DEFAULT_PATH};
 use super::part::{CrontabJob, Part, free_name};
-use crate::model::Schedule;
 use crate::text::{append, hanging_indent, is_safe, safe_block, safe_line, shell_word};
 
 /// Comments that are not from the crontab are broken at this width.
@@ -183,8 +182,8 @@ impl Text {
             self.line(&format!("description = {}", string(description)));
         }
         self.line(&format!("schedule = {}", string(&job.schedule)));
-        if job.schedule != Schedule::AT_BOOT {
-            self.line("missed = \"skip\"    # \"once\" makes up for a time without a worker; cron does not");
+        for line in job.missed.lines() {
+            self.line(line);
         }
         for note in &job.notes {
             self.line(format!("# {}", safe_block(note)).trim_end());

@@ -147,6 +147,11 @@ impl Schedule {
         matches!(self.recurrence, Recurrence::Cron(_))
     }
 
+    /// Whether it has times of day alone: neither its minutes nor its hours begin with `*`. After a sleep cron makes up for these.
+    pub fn is_of_day(&self) -> bool {
+        matches!(&self.recurrence, Recurrence::Cron(lines) if lines.iter().all(|line| !line.is_interval()))
+    }
+
     /// The first time of a schedule that begins at `now`. `@reboot` has no times.
     pub fn first(&self, now: Timestamp) -> Option<Timestamp> {
         self.after(now)
