@@ -148,6 +148,8 @@ fn json_has_the_facts_and_no_prose() {
         "source": "crontab -l",
         "jobs": [{ "line": 1, "name": "a" }],
         "left": [{ "line": 2, "text": "99 * * * * b", "why": told.json()["left"][0]["why"] }],
+        "readings": [],
+        "ignored_for": { "line": 2, "why": "it cannot read the time" },
         "lacks_mail": false,
     });
     assert_eq!(told.json(), expected);
@@ -156,6 +158,36 @@ fn json_has_the_facts_and_no_prose() {
     let told = sandbox.run("init --json").ok();
     assert_eq!(told.json(), json!({ "file": file }));
     assert_eq!(told.stdout.lines().count(), 1, "{told}");
+}
+
+#[test]
+fn what_another_cron_reads_otherwise_is_said() {
+    let sandbox =
+        with_crontab("MAILTO=\n0 2 * * 5#3 a\n0 3 * * * b $(date +%F)\nCRON_TZ=Asia/Tokyo 0 2 * * * c\n");
+    import(&sandbox, "--file a.toml")
+        .says("line 2: 5#3 is one week of the month here, as in libraries; Debian's cron ran it each week")
+        .says("line 3: Debian's cron ends the command at the first %")
+        .says("line 4 is not taken over: libraries run it by the clocks of a zone")
+        .says("Debian's cron ignores this whole crontab, because of line 1: an empty value needs quotes")
+        .ok();
+    sandbox.run("check a.toml").ok();
+    let told = import(&sandbox, "--json --file b.toml").says("line 2: ").says("line 3: ").says("line 4 ");
+    let told = told.says("ignores this whole crontab").ok().json();
+    assert_eq!((&told["readings"][0]["line"], &told["ignored_for"]["line"]), (&json!(2), &json!(1)));
+}
+
+#[test]
+fn the_table_of_anacron_is_refused_by_its_name_and_by_its_lines() {
+    let sandbox = with_crontab("");
+    sandbox.write("anacrontab", "SHELL=/bin/sh\n");
+    sandbox.write("copy", "1\t5\tcron.daily\trun-parts --report /etc/cron.daily\n");
+    for table in ["anacrontab", "copy"] {
+        import(&sandbox, table)
+            .exits(65)
+            .says("is a table of anacron")
+            .says("schedule = \"@daily\", missed = \"once\"");
+    }
+    assert!(!sandbox.path("jobs.toml").exists());
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub struct CrontabContext<'a> {
     pub source: &'a str,
     /// It is a system crontab, in which the command follows the name of a user.
     pub has_users: bool,
+    /// It is one of busybox, as Alpine has it.
+    pub is_busybox: bool,
     /// The user who runs the jobs of a crontab that names none.
     pub caller: Account,
     pub find_account: &'a dyn Fn(&str) -> Option<Account>,

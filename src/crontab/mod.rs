@@ -1,11 +1,14 @@
 //! Writes the lines of a crontab as a job file: each job runs what cron ran, when cron ran it.
 //!
 //! `parse` reads the lines as Debian's cron does, and `shell` the command lines, from which `names` takes names and
-//! suggestions. This file gives each job its variables, its user and its folder; `write` makes the text. The rules ask the
-//! machine nothing: what they need to know of it is in [`CrontabContext`].
+//! suggestions. `dialects` says what other crons make of a line, and `debian` why Debian's cron ignores a file. This file gives
+//! each job its variables, its user and its folder; `write` makes the text. The rules ask the machine nothing: what they need to
+//! know of it is in [`CrontabContext`].
 
 mod command_line;
 mod context;
+mod debian;
+mod dialects;
 mod parse;
 mod part;
 mod shell;
@@ -35,6 +38,10 @@ pub struct TakenOver {
     pub jobs: Vec<(usize, String)>,
     /// The lines that are only kept as comments.
     pub left: Vec<LeftLine>,
+    /// The lines that other crons read otherwise, with both readings. Safe for a terminal.
+    pub readings: Vec<(usize, String)>,
+    /// The line for which Debian's cron ignores all of it, and why, if there are jobs.
+    pub ignored_for: Option<(usize, &'static str)>,
     /// Deaths would be mailed, but there is no program `mail`.
     pub lacks_mail: bool,
     /// No `MAILTO` stands above a job: cron mails what it writes to the owner of the crontab.
@@ -53,9 +60,15 @@ pub struct LeftLine {
 
 /// Reads a crontab, and writes it as a job file that `runner check` accepts.
 pub fn take_over(crontab: &[u8], around: &CrontabContext<'_>) -> TakenOver {
-    let mut reader =
-        CrontabReader { around, variables: BTreeMap::new(), parts: Vec::new(), comments: Vec::new() };
-    let (mut numbers, mut left) = (Vec::new(), Vec::new());
+    let mut reader = CrontabReader {
+        around,
+        variables: BTreeMap::new(),
+        parts: Vec::new(),
+        comments: Vec::new(),
+        readings: Vec::new(),
+    };
+    let (mut numbers, mut left, mut readings) = (Vec::new(), Vec::new(), Vec::new());
+    let ignored_for = ignored_for(crontab, around);
     let crontab = crontab.strip_suffix(b"\n").unwrap_or(crontab);
     for (index, bytes) in crontab.split(|byte| *byte == b'\n').enumerate() {
         let number = index + 1;
@@ -71,9 +84,15 @@ pub fn take_over(crontab: &[u8], around: &CrontabContext<'_>) -> TakenOver {
                 left.push(LeftLine { number, text: safe_line(&text), why });
             }
         }
+        readings.extend(reader.readings.drain(..).map(|reading| (number, safe_line(&reading))));
     }
     reader.keep_comments();
     let mut parts = reader.parts;
+    let ignored_for = ignored_for.filter(|_| !numbers.is_empty());
+    if let Some((number, why)) = ignored_for {
+        let note = format!(" Debian's cron ignores this whole crontab, because of line {number}: {why}.");
+        parts.splice(..0, [Part::Comment(note), Part::Blank]);
+    }
     name_jobs(&mut parts);
     let named = parts.iter().filter_map(Part::job).map(|job| job.name.clone());
     let jobs = numbers.into_iter().zip(named).collect();
@@ -85,7 +104,27 @@ pub fn take_over(crontab: &[u8], around: &CrontabContext<'_>) -> TakenOver {
     let mut read = parts.iter().filter_map(Part::job).peekable();
     let seems_to_name_users = !around.has_users && read.peek().is_some() && read.all(begins_with_user);
     let mails_owner = parts.iter().filter_map(Part::job).any(|job| !job.env.contains_key("MAILTO"));
-    TakenOver { text, jobs, left, lacks_mail, mails_owner, seems_to_name_users }
+    TakenOver { text, jobs, left, readings, ignored_for, lacks_mail, mails_owner, seems_to_name_users }
+}
+
+/// The first line for which Debian's cron ignores the whole crontab, and why.
+fn ignored_for(crontab: &[u8], around: &CrontabContext<'_>) -> Option<(usize, &'static str)> {
+    if around.is_busybox {
+        return None;
+    }
+    let knows_user = |name: &str| (around.find_account)(name).is_some();
+    let knows_user: Option<&dyn Fn(&str) -> bool> = if around.has_users { Some(&knows_user) } else { None };
+    let text = String::from_utf8_lossy(crontab);
+    let lines: Vec<&str> = text.split('\n').collect();
+    let refused =
+        lines.iter().zip(1..).find_map(|(line, number)| Some((number, debian::refuses(line, knows_user)?)));
+    let is_open = lines.last().is_some_and(|line| !line.is_empty());
+    refused.or_else(|| is_open.then_some((lines.len(), "a line break is missing at its end")))
+}
+
+/// Whether this is the table of anacron, whose lines look like those of a crontab.
+pub fn is_anacrontab(crontab: &[u8]) -> bool {
+    dialects::is_anacrontab(&String::from_utf8_lossy(crontab))
 }
 
 /// Goes through the lines of a crontab.
@@ -96,6 +135,8 @@ struct CrontabReader<'a> {
     parts: Vec<Part>,
     /// The comments right above the next line.
     comments: Vec<String>,
+    /// What other crons make of the last line.
+    readings: Vec<String>,
 }
 
 impl CrontabReader<'_> {
@@ -111,7 +152,16 @@ impl CrontabReader<'_> {
                 return Err("cron does not let a crontab set LOGNAME".to_owned());
             }
             CrontabLine::Variable { name, value } => {
+                if let Some((zone, line)) = dialects::zone_in_front(&name, &value) {
+                    return Err(format!(
+                        "libraries run it by the clocks of a zone, and cron takes it for a variable; write {line:?} with timezone = {zone:?}"
+                    ));
+                }
                 self.keep_comments();
+                if let Some(reading) = dialects::reading_of_variable(&name, &value, self.around.is_busybox) {
+                    self.parts.push(Part::Comment(format!(" {name}: {reading}.")));
+                    self.readings.push(format!("{name}: {reading}"));
+                }
                 if name == "MAILTO" && !value.is_empty() && !is_address(&value) {
                     let note = format!(" Cron sends no mail to {value:?}, so there is no alert for it.");
                     self.parts.push(Part::Comment(note));
@@ -119,11 +169,19 @@ impl CrontabReader<'_> {
                 self.variables.insert(name, value);
             }
             CrontabLine::CrontabEntry(entry) => {
+                let readings = dialects::readings_of_entry(&entry, self.around.is_busybox);
                 let mut job = self.job(entry)?;
+                job.notes.extend(readings.iter().cloned());
+                self.readings.extend(readings);
                 job.description = self.take_description();
                 self.keep_comments();
                 self.parts.push(Part::CrontabJob(Box::new(job)));
                 return Ok(true);
+            }
+            CrontabLine::Refused(why) if self.around.is_busybox && why.contains("cannot be the minute") => {
+                return Err(format!(
+                    "{why}; busybox runs a line of a minute that it cannot read each minute"
+                ));
             }
             CrontabLine::Refused(why) => return Err(why),
         }
@@ -155,7 +213,7 @@ impl CrontabReader<'_> {
 
     fn job(&self, entry: CrontabEntry) -> Result<CrontabJob, String> {
         let around = self.around;
-        let CrontabEntry { schedule, user, command, stdin, notes } = entry;
+        let CrontabEntry { schedule, user, command, stdin, notes, .. } = entry;
         if command_line::starts_worker(&command) {
             return Err("it starts the worker, and cron has to go on doing so".to_owned());
         }

@@ -32,6 +32,8 @@ pub(super) struct CrontabEntry {
     pub command: String,
     /// The text after the first `%`, with line breaks for the others.
     pub stdin: Option<String>,
+    /// The command and what follows it, as they stand in the crontab.
+    pub written: String,
     /// A difference between crons, or what would surprise, in this line.
     pub notes: Vec<&'static str>,
 }
@@ -67,7 +69,7 @@ const fn is_space(c: char) -> bool {
 }
 
 /// Reads `NAME = value`. Name and value may stand in quotes, nothing is expanded, and a `#` is part of the value.
-fn variable(text: &str) -> Option<(String, String)> {
+pub(super) fn variable(text: &str) -> Option<(String, String)> {
     let quoted = |text: &str| text.chars().next().filter(|c| matches!(c, '"' | '\''));
     let (name, rest) = match quoted(text) {
         Some(quote) => text[1..].split_once(quote).filter(|(name, _)| !name.contains('='))?,
@@ -106,6 +108,9 @@ fn entry(text: &str, has_users: bool) -> Result<CrontabEntry, String> {
     if !is_plain || !schedule.starts_with(|c: char| c == '@' || c == '*' || c == '~' || c.is_ascii_digit()) {
         return Err("it is neither a variable nor the times of a command".to_owned());
     }
+    if let Some(why) = random_minute(&schedule) {
+        return Err(why);
+    }
     Schedule::parse(&schedule, TimeZone::UTC)?;
     let user = if has_users { Some(word(&mut rest).to_owned()) } else { None };
     if rest.is_empty() {
@@ -124,14 +129,35 @@ fn entry(text: &str, has_users: bool) -> Result<CrontabEntry, String> {
     if command.trim().is_empty() {
         return Err("there is no command".to_owned());
     }
+    let backslashes = rest.len() - rest.trim_end_matches('\\').len();
+    if stdin.is_none() && backslashes % 2 == 1 {
+        return Err(
+            "it ends with a backslash: busybox joins it and the next line, and Debian's cron does not"
+                .to_owned(),
+        );
+    }
     if command.len() > MAX_BYTES {
         return Err("the kernel takes no command as long as this".to_owned());
     }
-    Ok(CrontabEntry { schedule, user, command, stdin, notes })
+    Ok(CrontabEntry { schedule, user, command, stdin, written: rest.to_owned(), notes })
+}
+
+/// What to write for `0~59 4 * * *`, for which OpenBSD's cron and cronie draw a minute.
+fn random_minute(schedule: &str) -> Option<String> {
+    let (minute, others) = schedule.split_once(' ')?;
+    let (from, to) = minute.split_once('~')?;
+    let number = |text: &str, default| if text.is_empty() { Some(default) } else { text.parse::<u8>().ok() };
+    let (from, to) = (number(from, 0)?, number(to, 59)?);
+    let line = format!("{from} {others}");
+    let delay = to.checked_sub(from).filter(|_| to < 60 && Schedule::parse(&line, TimeZone::UTC).is_ok())?;
+    Some(format!(
+        "OpenBSD's cron and cronie draw the minute of {minute}, and Debian's cron takes {from}: write schedule = \"{line}\" and \
+         random_delay = \"{delay}m\""
+    ))
 }
 
 /// Takes the next word and the blanks after it.
-fn word<'t>(rest: &mut &'t str) -> &'t str {
+pub(super) fn word<'t>(rest: &mut &'t str) -> &'t str {
     let (word, behind) = rest.split_at(rest.find([' ', '\t']).unwrap_or(rest.len()));
     *rest = behind.trim_start_matches([' ', '\t']);
     word
@@ -273,6 +299,9 @@ mod tests {
             ("0 2 * *", "five fields"),
             ("61 * * * * a", "\"61\" cannot be the minute"),
             ("@sometimes a", "@sometimes"),
+            ("0 3 * * * tar c \\", "ends with a backslash"),
+            ("0~59 4 * * * a", "write schedule = \"0 4 * * *\" and random_delay = \"59m\""),
+            ("10~20 4 * * 1 a", "write schedule = \"10 4 * * 1\" and random_delay = \"10m\""),
             ("every 15m a b c d", "neither a variable nor"),
             ("backup", "neither a variable nor"),
             ("=a", "name of a variable"),

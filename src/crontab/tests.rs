@@ -28,9 +28,14 @@ fn is_there(question: char, path: &str) -> bool {
 }
 
 fn taken(crontab: impl AsRef<[u8]>, has_users: bool) -> TakenOver {
+    taken_of(crontab, has_users, false)
+}
+
+fn taken_of(crontab: impl AsRef<[u8]>, has_users: bool, is_busybox: bool) -> TakenOver {
     let around = CrontabContext {
         source: "crontab -l",
         has_users,
+        is_busybox,
         caller: account("me").unwrap(),
         find_account: &account,
         runuser: "/usr/sbin/runuser",
@@ -133,6 +138,126 @@ fn cron_does_not_retry_and_makes_up_for_times_of_day() {
         assert_eq!(jobs[0].definition.policy.max_attempts(), 1);
         let schedule = jobs[0].schedule.as_ref().unwrap();
         assert_eq!((schedule.missed, schedule.missed_within), (missed, within), "{line}");
+    }
+}
+
+/// Why lines of a crontab are not taken over, and how other crons read the others.
+fn told(crontab: &str, is_busybox: bool) -> String {
+    let taken = taken_of(format!("{crontab}\n"), false, is_busybox);
+    let left = taken.left.into_iter().map(|line| line.why);
+    let all: Vec<_> = left.chain(taken.readings.into_iter().map(|(_, reading)| reading)).collect();
+    for reading in &all {
+        assert!(taken.text.contains(reading), "{reading}: {}", taken.text);
+    }
+    all.join(" | ")
+}
+
+#[test]
+fn lines_of_other_crons_are_named_with_both_readings() {
+    for (crontab, named) in [
+        ("0 2 * * 5#3 a", "Debian's cron ran it each week, as schedule = \"0 2 * * 5\""),
+        ("30 2 * 1-6 TUE#1 a", "as schedule = \"30 2 * 1-6 TUE\""),
+        ("0 2 L * * a", "L is a day here"),
+        ("0 2 15W * * a", "15W is a day here"),
+        ("0 2 * * friL a", "friL is a day here"),
+        ("0 2 * * * a -$(date +%F).tar", "command = \"a -$(date +%F).tar\""),
+        ("0 2 * * * a `date +%F`", "busybox and systemd-cron do not"),
+        ("0 2 * * * printf '%s' b", "busybox and systemd-cron do not"),
+        ("0 2 * * * printf \"a %s\" b", "busybox and systemd-cron do not"),
+        ("CRON_TZ=Asia/Tokyo\n0 2 * * * a", "cronie runs the lines below by the clocks"),
+        ("TZ=Asia/Tokyo\n0 2 * * * a", "it changes no times"),
+        ("CRON_TZ=Asia/Tokyo 0 2 * * * a b", "write \"0 2 * * * a b\" with timezone = \"Asia/Tokyo\""),
+        ("TZ=Europe/Rome @daily a", "write \"@daily a\" with timezone = \"Europe/Rome\""),
+        ("PERSISTENT=yes\n0 2 * * * a", "systemd-cron makes up"),
+        ("RANDOM_DELAY=45\n0 2 * * * a", "up to so many minutes later"),
+        ("DELAY=5\n@daily a", "after a boot"),
+        ("BATCH=yes\n@daily a", "nothing else to do"),
+        ("0 0 2 * * 1-5 a", "1-5 looks like a sixth field"),
+        ("0 0 2 * * mon a", "mon looks like a sixth field"),
+        ("0 2 * * * -nq a", "OpenBSD's cron takes -nq as an option"),
+        ("0 2 * * * a \\\n  b", "it ends with a backslash"),
+        ("0~59 4 * * * a", "random_delay = \"59m\""),
+    ] {
+        let told = told(crontab, false);
+        assert!(told.contains(named), "{crontab}: {told}");
+    }
+    for crontab in [
+        "0 2 */2 * * a#b",
+        "0 2 1 * 7 a",
+        "0 2 * * * a 'b' \"c\"%d",
+        "0 2 * * * a $(b)%c",
+        "0 2 * * * a # it's%c",
+        "0 2 * * * date +\\%F",
+        "0 2 * * * a -n",
+        "0 2 * * * mon.sh",
+        "MAILTO=me\nPATH=/x\n0 2 * * * a",
+        "A=b 0 2 * * * a",
+    ] {
+        assert_eq!(told(crontab, false), "", "{crontab}");
+    }
+}
+
+#[test]
+fn a_crontab_of_busybox_is_read_by_the_rules_of_debian_and_says_so() {
+    for (crontab, named) in [
+        ("0 2 */2 * * a", "so */2 is each even day"),
+        ("0 2 */2 * 1 a", "on days that match both"),
+        ("0 2 13 * 0-6 a", "on days that match either"),
+        ("0 2 * * * curl h/p#f", "busybox cuts the command at #"),
+        ("0 2 * * 5-7 a", "weekday 7 for each day"),
+        ("61 * * * * a", "busybox runs a line of a minute that it cannot read each minute"),
+        ("0 2 * * * date +\\%F", "busybox hands \\% on"),
+        ("0 2 * * * a%b", "busybox and systemd-cron do not"),
+        ("PATH=/x\n0 2 * * * a", "busybox drops this line"),
+    ] {
+        let told = told(crontab, true);
+        assert!(told.contains(named), "{crontab}: {told}");
+    }
+    for crontab in ["0 2 * * * a", "0 2 1 * * a", "0 2 * * 1-5 a", "MAILTO=me\n*/5 * * * * a"] {
+        assert_eq!(told(crontab, true), "", "{crontab}");
+    }
+}
+
+#[test]
+fn a_crontab_that_cron_ignores_is_named_with_its_line() {
+    let ignored = |crontab: &str, has_users| taken(crontab, has_users).ignored_for.map(|(line, _)| line);
+    assert_eq!(ignored("0 1 * * * a\n0 25 * * * b\n", false), Some(2));
+    assert_eq!(ignored("MAILTO=\n0 1 * * * a\n", false), Some(1));
+    assert_eq!(ignored("# a\n0 1 * * * a", false), Some(2));
+    assert_eq!(ignored(&format!("0 1 * * * {}\n", "a".repeat(1_000)), false), Some(1));
+    assert_eq!(ignored("0 1 * * * me a\n0 1 * * * nobody-here b\n", true), Some(2));
+    assert_eq!(ignored("0 1 * * * me a\n\n", true), None);
+    assert_eq!(ignored("0 1 * * * a\n", false), None);
+    // Nothing of it was taken over.
+    assert_eq!(ignored("0 25 * * * a\n", false), None);
+    let taken = taken("0 1 * * * a\nMAILTO=\n", false);
+    assert!(
+        taken.text.contains("# Debian's cron ignores this whole crontab, because of line 2: "),
+        "{}",
+        taken.text
+    );
+}
+
+#[test]
+fn the_table_of_anacron_is_no_crontab() {
+    for table in [
+        "# /etc/anacrontab\nSHELL=/bin/sh\n\n1\t5\tcron.daily\trun-parts --report /etc/cron.daily\n",
+        "7 10 weekly-backup /usr/bin/backup\n",
+        "@monthly 15 cron.monthly run-parts /etc/cron.monthly\n",
+    ] {
+        assert!(is_anacrontab(table.as_bytes()), "{table}");
+    }
+    for crontab in [
+        "1 5 * * * a b\n",
+        "1 5 L * * a\n",
+        "1 5 LW * * a\n",
+        "1 5 sun * * a\n",
+        "@monthly 15 a b\n",
+        "@daily me a b.c d\n",
+        "# 1 5 cron.daily a\n",
+        "",
+    ] {
+        assert!(!is_anacrontab(crontab.as_bytes()), "{crontab}");
     }
 }
 
@@ -287,6 +412,9 @@ fn crontabs() -> impl Strategy<Value = Vec<u8>> {
         "MAILTO = me\n",
         "SHELL=/bin/bash\n",
         "CRON_TZ=UTC\n",
+        "TZ=UTC 0 1 * * * a",
+        "PERSISTENT=1\n",
+        "0 0 L * 5#3 ",
         "HOME=/x\n",
         "\"",
         "'",
@@ -344,8 +472,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn whatever_the_crontab_is_the_file_is_valid(crontab in crontabs(), has_users in any::<bool>()) {
-        let taken = taken(&crontab, has_users);
+    fn whatever_the_crontab_is_the_file_is_valid(crontab in crontabs(), has_users in any::<bool>(), is_busybox in any::<bool>()) {
+        let taken = taken_of(&crontab, has_users, is_busybox);
         let jobs = declared(&taken.text);
         let scheduled = jobs.iter().filter(|job| job.schedule.is_some());
         let names: Vec<_> = scheduled.map(|job| job.definition.name.clone()).collect();

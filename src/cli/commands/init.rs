@@ -16,7 +16,7 @@ use crate::cli::args::{Global, InitArgs};
 use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::job_file;
-use crate::crontab::{CrontabContext, LeftLine, TakenOver, take_over};
+use crate::crontab::{CrontabContext, LeftLine, TakenOver, is_anacrontab, take_over};
 use crate::jobfile::{FILE_NAME, STARTER};
 use crate::text::{counted, shell_word, shown_path};
 use crate::view::terminal::{Output, warn};
@@ -59,11 +59,23 @@ pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitSta
     };
     let source = Source::of(file.as_deref(), args.system)?;
     let has_users = args.system || source.is_system();
+    let crontab = source.read()?;
+    if source.is_of_anacron() || is_anacrontab(&crontab) {
+        bail!(CliError::new(
+            ExitStatus::DATA,
+            format!("{} is a table of anacron, and no crontab: nothing was written", source.words())
+        )
+        .hint(
+            "a line such as `1 5 cron.daily COMMAND` is a job with schedule = \"@daily\", missed = \"once\" and its command; \
+             for 7 days @weekly, for a month @monthly"
+        ));
+    }
     let taken = take_over(
-        &source.read()?,
+        &crontab,
         &CrontabContext {
             source: &source.words(),
             has_users,
+            is_busybox: source.is_of_busybox(),
             caller: accounts::caller(),
             find_account: &|name| accounts::named(name).map(|it| it.account),
             runuser: accounts::runuser().unwrap_or("/usr/sbin/runuser"),
@@ -142,6 +154,16 @@ impl Source {
         path == Path::new("/etc/crontab") || path.parent() == Some(Path::new("/etc/cron.d"))
     }
 
+    fn is_of_anacron(&self) -> bool {
+        matches!(self, Self::File(path) if path.file_name().is_some_and(|name| name == "anacrontab"))
+    }
+
+    /// Whether the cron of busybox reads it: where Alpine has crontabs, and on Alpine.
+    fn is_of_busybox(&self) -> bool {
+        let is_there = matches!(self, Self::File(path) if path.starts_with("/etc/crontabs"));
+        is_there || Path::new("/etc/alpine-release").exists()
+    }
+
     /// The user in whose name cron runs it, if it lies where cron keeps the crontabs of users.
     fn owner(&self) -> Option<&str> {
         let Self::File(path) = self else { return None };
@@ -210,11 +232,14 @@ fn summary(file: &str, taken: &TakenOver, source: &Source) -> String {
 fn summary_json(file: &str, taken: &TakenOver, source: &Source) -> Value {
     let job = |(line, name): &(usize, String)| json!({ "line": line, "name": name });
     let left = |left: &LeftLine| json!({ "line": left.number, "text": left.text, "why": left.why });
+    let reading = |(line, words): &(usize, String)| json!({ "line": line, "reading": words });
     json!({
         "file": file,
         "source": source.words(),
         "jobs": taken.jobs.iter().map(job).collect::<Vec<_>>(),
         "left": taken.left.iter().map(left).collect::<Vec<_>>(),
+        "readings": taken.readings.iter().map(reading).collect::<Vec<_>>(),
+        "ignored_for": taken.ignored_for.map(|(line, why)| json!({ "line": line, "why": why })),
         "lacks_mail": taken.lacks_mail,
     })
 }
@@ -223,6 +248,14 @@ fn summary_json(file: &str, taken: &TakenOver, source: &Source) -> Value {
 fn warn_of(taken: &TakenOver, source: &Source) {
     for line in &taken.left {
         warn(&format!("line {} is not taken over: {}: {}", line.number, line.why, line.text));
+    }
+    for (number, reading) in &taken.readings {
+        warn(&format!("line {number}: {reading}"));
+    }
+    if let Some((number, why)) = taken.ignored_for {
+        warn(&format!(
+            "Debian's cron ignores this whole crontab, because of line {number}: {why}; these jobs have not run there"
+        ));
     }
     if taken.lacks_mail {
         warn(
