@@ -150,8 +150,9 @@ fn random_minute(schedule: &str) -> Option<String> {
     let (from, to) = (number(from, 0)?, number(to, 59)?);
     let line = format!("{from} {others}");
     let delay = to.checked_sub(from).filter(|_| to < 60 && Schedule::parse(&line, TimeZone::UTC).is_ok())?;
+    let debian = if minute.starts_with('~') { "refuses it".to_owned() } else { format!("takes {from}") };
     Some(format!(
-        "OpenBSD's cron and cronie draw the minute of {minute}, and Debian's cron takes {from}: write schedule = \"{line}\" and \
+        "OpenBSD's cron and cronie draw the minute of {minute}, and Debian's cron {debian}: write schedule = \"{line}\" and \
          random_delay = \"{delay}m\""
     ))
 }
@@ -301,6 +302,10 @@ mod tests {
             ("@sometimes a", "@sometimes"),
             ("0 3 * * * tar c \\", "ends with a backslash"),
             ("0~59 4 * * * a", "write schedule = \"0 4 * * *\" and random_delay = \"59m\""),
+            (
+                "~ 4 * * * a",
+                "Debian's cron refuses it: write schedule = \"0 4 * * *\" and random_delay = \"59m\"",
+            ),
             ("10~20 4 * * 1 a", "write schedule = \"10 4 * * 1\" and random_delay = \"10m\""),
             ("every 15m a b c d", "neither a variable nor"),
             ("backup", "neither a variable nor"),
