@@ -18,6 +18,7 @@
 //! | [`crontab`] | the lines of a crontab, written as a job file |
 //! | [`wake`], [`clock`], [`paths`] | the datagrams that wake workers; the wall clock; what a path leads to |
 //! | [`call_target`] | the database and the job file that the caller named, in each command that people are told to type |
+//! | [`policy`] | what the exit statuses of known tools mean, and what a policy makes of them |
 //! | [`model`] | the rules: jobs, attempts, error codes, retry policy, the decision table |
 //! | [`text`] | durations, sizes, times, text made safe for a terminal |
 //!
@@ -54,6 +55,7 @@
 //! | why a job is dead | `model/state.rs`, `model/decide.rs`, `docs/retries.md`; the check in `schema.sql` holds for all versions with one major number |
 //! | a backoff strategy | `model/backoff.rs`, `jobfile/retry.rs`, `cli/values.rs`, `view/text/definition.rs`, `cli/commands/check.rs`, `cli/help.rs`, `jobs.schema.json`; older workers must leave its jobs alone: `needs_minor_version` in `model/keys.rs` |
 //! | how a failure is named | `model/classify.rs` |
+//! | what an exit status of a tool means | a row of `policy/exit_statuses.toml` and a situation in `tests/statuses/`; whose status it is, `policy/whose.rs` |
 //! | a key of a job, or of a schedule | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |
 //! | an option of `enqueue` | `cli/options.rs`: flag and key of a batch line; what it changes of the definition goes through `layer` there |
 //! | the numbers of each name, and the timeline of the page | `store/read/stats.rs` |
@@ -98,6 +100,7 @@ pub mod crontab;
 pub mod jobfile;
 pub mod model;
 pub mod paths;
+pub mod policy;
 pub mod process;
 pub mod report;
 pub mod service;

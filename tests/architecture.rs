@@ -5,16 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules, and which of them each may import.
-const MODULES: [(&str, &[&str]); 15] = [
+const MODULES: [(&str, &[&str]); 16] = [
     ("text", &[]),
     ("model", &["text"]),
+    ("policy", &["text", "model"]),
     ("clock", &["text"]),
     ("call_target", &["text"]),
     ("jobfile", &["text", "model", "paths", "call_target"]),
     ("crontab", &["text", "model", "jobfile"]),
     ("service", &["text", "crontab"]),
     ("store", &["text", "model", "clock", "wake", "paths"]),
-    ("view", &["text", "model", "store", "call_target"]),
+    ("view", &["text", "model", "policy", "store", "call_target"]),
     ("process", &["text", "model", "clock", "paths"]),
     ("wake", &[]),
     ("paths", &[]),
@@ -25,6 +26,7 @@ const MODULES: [(&str, &[&str]); 15] = [
         &[
             "text",
             "model",
+            "policy",
             "clock",
             "paths",
             "jobfile",

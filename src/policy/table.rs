@@ -1,0 +1,118 @@
+//! The table of what the exit statuses of tools mean.
+
+use std::sync::LazyLock;
+
+use serde::Serialize;
+use toml::de::{DeTable, DeValue};
+
+static TOOLS: LazyLock<Vec<Tool>> =
+    LazyLock::new(|| read(include_str!("exit_statuses.toml")).unwrap_or_default());
+
+/// A program, by the name of its file.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub name: String,
+    pub rows: Vec<Row>,
+}
+
+/// What one exit status of a tool means.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub exit: u8,
+    pub meaning: String,
+    pub kind: StatusKind,
+    /// The command that the tool starts may end with it as well, for reasons of its own.
+    pub shared: bool,
+}
+
+/// What is to be done after an exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum StatusKind {
+    /// The tool did what it was asked for.
+    #[serde(rename = "done")]
+    Done,
+    /// So it did, but somebody should look.
+    #[serde(rename = "warning")]
+    Warning,
+    /// The same command may do better by itself later.
+    #[serde(rename = "try again")]
+    TryAgain,
+    /// A person has to act.
+    #[serde(rename = "no use")]
+    NoUse,
+    /// One status for several of these.
+    #[serde(rename = "either")]
+    Either,
+}
+
+impl StatusKind {
+    fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "done" => Self::Done,
+            "warning" => Self::Warning,
+            "try again" => Self::TryAgain,
+            "no use" => Self::NoUse,
+            "either" => Self::Either,
+            _ => return None,
+        })
+    }
+}
+
+/// None if the text is no such table.
+fn read(text: &str) -> Option<Vec<Tool>> {
+    let file = DeTable::parse(text).ok()?;
+    tables(file.get_ref().get("tool")?.get_ref())?.map(|table| tool(table?)).collect()
+}
+
+fn tool(table: &DeTable<'_>) -> Option<Tool> {
+    let rows = match table.get("status") {
+        Some(rows) => tables(rows.get_ref())?.map(|table| row(table?)).collect::<Option<_>>()?,
+        None => Vec::new(),
+    };
+    Some(Tool { name: text(table, "name")?, rows })
+}
+
+fn row(table: &DeTable<'_>) -> Option<Row> {
+    Some(Row {
+        exit: table.get("exit")?.get_ref().as_integer()?.as_str().parse().ok()?,
+        meaning: text(table, "meaning")?,
+        kind: StatusKind::parse(&text(table, "kind")?)?,
+        shared: table.get("shared").is_some_and(|shared| shared.get_ref().as_bool() == Some(true)),
+    })
+}
+
+fn text(table: &DeTable<'_>, key: &str) -> Option<String> {
+    table.get(key)?.get_ref().as_str().map(ToOwned::to_owned)
+}
+
+fn tables<'a>(value: &'a DeValue<'a>) -> Option<impl Iterator<Item = Option<&'a DeTable<'a>>>> {
+    Some(value.as_array()?.iter().map(|item| item.get_ref().as_table()))
+}
+
+/// The tool whose file has this name.
+pub(super) fn find(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_table_can_be_read_and_says_each_thing_once() {
+        let tools = read(include_str!("exit_statuses.toml")).unwrap();
+        assert!(tools.len() >= 30);
+        let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names.len(), tools.len());
+        for Tool { name, rows } in &tools {
+            let statuses: BTreeSet<u8> = rows.iter().map(|row| row.exit).collect();
+            assert_eq!(statuses.len(), rows.len(), "{name}");
+            for Row { exit, meaning, .. } in rows {
+                let length = meaning.chars().count();
+                assert!(*exit > 0 && (1..=60).contains(&length), "{name} {exit}: {length} characters");
+            }
+        }
+    }
+}
