@@ -41,6 +41,7 @@ mod inspect;
 mod job_file;
 mod job_file_corpus;
 mod json;
+mod known_statuses;
 mod labels;
 mod last_line;
 mod launcher;

@@ -16,6 +16,8 @@ pub struct DeadGroupFacts {
     pub shown: Vec<DeadRowFacts>,
     /// The definition of the newest job differs from that of the job file.
     pub differs: bool,
+    /// What the exit status of the newest job means, where that is known.
+    pub meaning: Option<String>,
 }
 
 /// A row of jobs that died alike.
@@ -105,8 +107,14 @@ pub fn of_group(
     why: Option<String>,
     filter: &Filter,
 ) -> Vec<(&'static str, String)> {
-    let DeadGroupFacts { group, shown, differs } = facts;
+    let DeadGroupFacts { group, shown, differs, meaning } = facts;
     let mut lines = Vec::new();
+    if let Some(meaning) = meaning {
+        let name = &newest.definition.name;
+        let is_of_one_name = shown.iter().all(|shown| shown.row.name == *name);
+        let whose = if is_of_one_name { String::new() } else { format!("{name}: ") };
+        lines.push(("means", whose + meaning));
+    }
     if newest.attempts > 0 {
         let wrote = group.rows.first().is_some_and(|row| row.has_output);
         lines.push(("look", to_type(if wrote { "logs" } else { "inspect" }, newest.id)));

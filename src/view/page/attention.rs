@@ -45,6 +45,8 @@ pub struct Card {
     next_at: Option<Timestamp>,
     /// The attempt that died last, and the end of what it wrote.
     output: Option<((i64, u32), Vec<String>)>,
+    /// Jobs, and what their exit statuses mean.
+    meanings: Vec<(i64, String)>,
 }
 
 /// What a card shows of the deaths of its name.
@@ -55,6 +57,8 @@ pub struct CardDeaths {
     pub deaths: Vec<Death>,
     /// What the last one of them wrote; none on the cards after the first [`MAX_OUTPUTS`].
     pub output: Option<AttemptOutput>,
+    /// What the exit statuses of [`Card::newest_jobs`] mean, where that is known.
+    pub meanings: Vec<(i64, String)>,
 }
 
 impl Card {
@@ -115,7 +119,7 @@ impl Card {
     }
 
     /// Adds what is shown of its deaths.
-    pub fn add_deaths(&mut self, CardDeaths { first, deaths, output }: CardDeaths) {
+    pub fn add_deaths(&mut self, CardDeaths { first, deaths, output, meanings }: CardDeaths) {
         let count = self.dead_jobs().len();
         // A later run of the first one may have succeeded, which is not what the card is about.
         let is_mixed = self.recovered().next().is_some();
@@ -126,6 +130,19 @@ impl Card {
             self.output = (!lines.is_empty()).then_some(((*job_id, *number), lines));
         }
         self.deaths = deaths;
+        self.meanings = meanings;
+    }
+
+    /// The newest job of each entry about deaths or warnings.
+    pub fn newest_jobs(&self) -> Vec<i64> {
+        let has_ended = |kind| matches!(kind, AttentionKind::Dead | AttentionKind::Warned);
+        let entries = self.entries.iter().filter(|entry| has_ended(entry.kind));
+        entries.filter_map(|entry| entry.jobs.first()).copied().take(MAX_ENTRIES).collect()
+    }
+
+    fn meaning(&self, entry: &Attention) -> Option<&str> {
+        let newest = entry.jobs.first()?;
+        self.meanings.iter().find(|(id, _)| id == newest).map(|(_, meaning)| &**meaning)
     }
 
     /// The last words of the jobs of an entry that said something else than the newest, whose words the sentence has; each with the
@@ -173,6 +190,7 @@ pub fn cards(list: &[Attention], schedules: &[StoredSchedule], now: Timestamp) -
                 deaths: Vec::new(),
                 first_death: None,
                 output: None,
+                meanings: Vec::new(),
             });
         }
     }
@@ -304,6 +322,7 @@ fn draw_entries(card: &Card, entries: &[&Attention], above: &[&Attention]) -> Ma
                 @if card.name.is_some() { b.kind.bad[entry.alarm] { (word(entry.kind)) } " " }
                 (job_text(&entry.fact))
             }
+            @if let Some(meaning) = card.meaning(entry) { p.note { (capitalized(meaning)) } }
             (draw_other_words(card, entry))
             // Neighbours that one command settles share it, below the last of them.
             @if let Some(line) = entry.command.as_ref().filter(|line| !is_above(line))

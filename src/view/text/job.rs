@@ -7,6 +7,7 @@ use crate::model::{
     Attempt, AttemptOutput, JobDefinition, JobState, Outcome, ResourceUsage, Status, StreamBytes,
     decision_text, signal,
 };
+use crate::policy;
 use crate::store::{JobRow, StuckBehind, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, local_time, relative_time, safe_line, shown_line};
 use crate::view::terminal::{Output, Style, readable};
@@ -142,7 +143,8 @@ fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) {
         if attempt.attempt_in_budget == 1 && index > 0 && history[index - 1].next_state.is_final() {
             out.line(out.paint(Style::Faint, &format!("{INDENT}put back, with a fresh budget")));
         }
-        draw_attempt(out, attempt, &job.definition);
+        let is_told_below = history.get(index + 1).is_some_and(|next| next.status == attempt.status);
+        draw_attempt(out, attempt, &job.definition, !is_told_below);
     }
 }
 
@@ -154,8 +156,8 @@ fn draw_last_lines(out: &mut Output, output: &AttemptOutput) {
     }
 }
 
-/// Draws a line for the exit, one for the decision, and one for the message.
-fn draw_attempt(out: &mut Output, attempt: &Attempt, definition: &JobDefinition) {
+/// Draws a line for the exit, one for the decision, one for what the status means, and one for the message.
+fn draw_attempt(out: &mut Output, attempt: &Attempt, definition: &JobDefinition, with_meaning: bool) {
     let started = match attempt.started_at {
         Some(at) => local_time(at),
         None if attempt.outcome == Outcome::SpawnFailed => local_time(attempt.finished_at),
@@ -177,6 +179,9 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, definition: &JobDefinition)
         out.prose(INDENT, &decision_text(attempt, definition.policy.max_attempts()));
     }
     if let Some(meaning) = shell_words(attempt, definition) {
+        out.prose(INDENT, &meaning);
+    }
+    if let Some(meaning) = policy::meaning_of_attempt(definition, attempt).filter(|_| with_meaning) {
         out.prose(INDENT, &meaning);
     }
     if let Some(ResourceUsage { cpu, memory }) = attempt.usage.filter(ResourceUsage::is_notable) {
@@ -272,7 +277,8 @@ fn draw_attempt_facts(out: &mut Output, attempt: &Attempt, definition: &JobDefin
     let how = exit_text(attempt).map(|how| format!(", {how}")).unwrap_or_default();
     let finished = attempt.finished_at;
     out.fact("ended", &format!("{}, {}{how}", local_time(finished), relative_time(finished, now)));
-    if let Some(meaning) = shell_words(attempt, definition) {
+    let of_table = policy::meaning_of_attempt(definition, attempt);
+    for meaning in shell_words(attempt, definition).into_iter().chain(of_table) {
         out.fact("", &meaning);
     }
     if let Some(took) = attempt.duration {

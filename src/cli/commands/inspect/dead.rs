@@ -6,7 +6,8 @@ use super::query::Query;
 use crate::cli::args::Global;
 use crate::cli::definition_drift::differing_keys;
 use crate::cli::own_file::OwnFiles;
-use crate::store::{DeadGroup, DeadRow};
+use crate::policy;
+use crate::store::{DeadGroup, DeadRow, JobRow, Store};
 use crate::text::safe_line;
 use crate::view::advice::dead_list::{DeadGroupFacts, DeadRowFacts};
 use crate::view::json::dead_letter_json;
@@ -42,7 +43,14 @@ fn group_facts(
     let newest = shown.first().and_then(|shown| shown.newest.as_ref());
     let differs =
         newest.is_some_and(|job| files.of(job).is_ok_and(|file| !differing_keys(&file, job).is_empty()));
-    Ok(DeadGroupFacts { group, shown, differs })
+    let meaning = newest.map(|job| meaning_of_last(query.store, job)).transpose()?.flatten();
+    Ok(DeadGroupFacts { group, shown, differs, meaning })
+}
+
+/// What the exit status of the last attempt of a job means, where that is known.
+pub(super) fn meaning_of_last(store: &Store, job: &JobRow) -> Result<Option<String>> {
+    let last = store.attempt(job.id, job.attempts)?;
+    Ok(last.and_then(|last| policy::meaning_of_attempt(&job.definition, &last)))
 }
 
 fn row_facts(query: &Query, row: DeadRow) -> Result<DeadRowFacts> {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::dead::meaning_of_last;
 use super::lists::schedule_rows;
 use super::query::Query;
 use crate::cli::commands::attention_facts::read_snapshot;
@@ -34,7 +35,7 @@ fn read(query: &Query) -> Result<Page> {
     });
     let mut cards = page::cards(&attention, &schedules, now);
     for (index, card) in cards.iter_mut().take(MAX_NAMES).enumerate() {
-        card.add_deaths(deaths(store, card, index < MAX_OUTPUTS)?);
+        card.add_deaths(deaths(store, card, index < MAX_OUTPUTS, now)?);
     }
     Ok(Page {
         now,
@@ -53,7 +54,7 @@ fn read(query: &Query) -> Result<Page> {
     })
 }
 
-fn deaths(store: &Store, card: &Card, with_output: bool) -> Result<CardDeaths> {
+fn deaths(store: &Store, card: &Card, with_output: bool, now: Timestamp) -> Result<CardDeaths> {
     let ids = card.dead_jobs();
     let deaths = store.deaths(&ids)?;
     let name = card.name().filter(|_| !ids.is_empty());
@@ -62,7 +63,19 @@ fn deaths(store: &Store, card: &Card, with_output: bool) -> Result<CardDeaths> {
         first: name.map(|name| store.first_unresolved_death(name, card.file())).transpose()?.flatten(),
         output: last.map(|death| store.output(death.job_id, death.number)).transpose()?,
         deaths,
+        meanings: meanings(store, card, now)?,
     })
+}
+
+/// What the exit statuses mean of the newest jobs of its entries, with their ids.
+fn meanings(store: &Store, card: &Card, now: Timestamp) -> Result<Vec<(i64, String)>> {
+    let mut found = Vec::new();
+    for id in card.newest_jobs() {
+        if let Some(job) = store.job(id, now)? {
+            found.extend(meaning_of_last(store, &job)?.map(|meaning| (id, meaning)));
+        }
+    }
+    Ok(found)
 }
 
 fn unfinished(store: &Store, filter: &Filter, now: Timestamp) -> Result<Vec<UnfinishedSection>> {
