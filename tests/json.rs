@@ -92,10 +92,10 @@ fn the_fields_of_check() {
     assert_only_fields(
         &sandbox.run("check --json").ok().json(),
         "name policy delays cwd inherit_env env_file env stdin_bytes unique_key success_exit_codes \
-         warning_exit_codes schedules next",
+         warning_exit_codes statuses notes schedules next",
     );
     let ending = sandbox.run("check job --exit 3 --json").ok().json();
-    assert_only_fields(&ending, "error_code warning decision dead_reason delay_min_ms delay_max_ms");
+    assert_only_fields(&ending, "error_code warning meaning decision dead_reason delay_min_ms delay_max_ms");
 }
 
 #[test]

@@ -3,8 +3,10 @@
 
 mod line;
 mod table;
+mod treatment;
 mod whose;
 mod wrappers;
 
 pub use table::StatusKind;
+pub use treatment::{KnownStatus, Then, known_statuses, notes};
 pub use whose::{meaning, meaning_of_attempt};

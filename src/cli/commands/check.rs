@@ -18,6 +18,7 @@ use crate::cli::scheduled_runs::{self, dependencies_text};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile, JobFileError, NewerToml};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Strategy, check_name};
+use crate::policy::{self, KnownStatus};
 use crate::store::{Applied, AppliedKind, Declarations, DeclaredSchedule, Store, StoredSchedule};
 use crate::text::{
     Millis, Timestamp, append, counted, human_size, local_time, machine_zone, near_names, rfc3339, safe_line,
@@ -152,10 +153,11 @@ fn check_jobs(global: &Global, checked: &Checked, out: &mut Output) -> Result<Ex
 }
 
 /// Notes what other readers refuse, and what runner does not take as its author may think.
-fn note_traps(Checked { file, only }: &Checked, out: &Output) {
+fn note_traps(checked: &Checked, out: &Output) {
     if out.quiet {
         return;
     }
+    let Checked { file, only } = checked;
     let path = shown_path(&file.path);
     for NewerToml { what, line, column, count } in &file.newer_toml {
         let more = match count - 1 {
@@ -168,6 +170,11 @@ fn note_traps(Checked { file, only }: &Checked, out: &Output) {
     }
     for trap in file.traps(only.as_deref()) {
         warn(&trap);
+    }
+    for job in checked.jobs() {
+        for note in policy::notes(&job.definition) {
+            warn(&note);
+        }
     }
 }
 
@@ -213,6 +220,9 @@ fn show(out: &mut Output, checked: &Checked, schedules: &Schedules<'_>) {
     for job in checked.jobs() {
         out.line("");
         show_job(out, job, file, schedules);
+        if only.is_some() {
+            show_statuses(out, &job.definition);
+        }
     }
     if only.is_some() {
         return;
@@ -336,6 +346,21 @@ fn show_job(out: &mut Output, job: &Declared, file: &JobFile, schedules: &Schedu
     }
 }
 
+/// The exit statuses of its tool, and what the policy makes of each.
+fn show_statuses(out: &mut Output, definition: &JobDefinition) {
+    let known = policy::known_statuses(definition);
+    if known.is_empty() {
+        return;
+    }
+    let mut table = Table::new()
+        .column(Column::new("  exit").right(), |row: &KnownStatus| row.status.to_string())
+        .column(Column::new("what it means").text(), |row| row.meaning.clone())
+        .column(Column::new("then"), |row| row.then.as_str().to_owned());
+    table.rows(&known);
+    out.line("");
+    table.print(out);
+}
+
 /// The schedule and its next times.
 fn show_schedule(out: &mut Output, declared: &DeclaredSchedule, schedules: &Schedules<'_>) {
     let text = &declared.text;
@@ -416,6 +441,8 @@ fn job_json(
         "unique_key": definition.unique_key,
         "success_exit_codes": definition.exit.success,
         "warning_exit_codes": definition.exit.warning,
+        "statuses": policy::known_statuses(definition),
+        "notes": policy::notes(definition),
         "schedules": declared.map(|declared| &declared.text.lines),
         "next": declared.map(times),
     })

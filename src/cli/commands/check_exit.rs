@@ -12,6 +12,7 @@ use crate::model::{
     AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
     JobDefinition, Status, classify, decide, final_because, signal,
 };
+use crate::policy;
 use crate::text::{Millis, Timestamp};
 use crate::view::terminal::{Output, Style};
 
@@ -29,6 +30,7 @@ pub fn imagined(args: &CheckArgs) -> Option<AttemptEnd> {
 struct EndingJson {
     error_code: Option<ErrorCode>,
     warning: Option<ErrorCode>,
+    meaning: Option<String>,
     decision: String,
     dead_reason: Option<DeadReason>,
     delay_min_ms: Option<Millis>,
@@ -70,10 +72,15 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
     if out.quiet {
         return Ok(());
     }
+    let meaning = match end.status {
+        Some(Status::Exited(status)) => policy::meaning(definition, status),
+        _ => None,
+    };
     if out.json {
         out.object(&EndingJson {
             error_code: verdict.code,
             warning: verdict.warning,
+            meaning,
             decision: verdict.sentence,
             dead_reason: verdict.decision.dead_reason(),
             delay_min_ms: verdict.window.map(|(low, _)| low),
@@ -89,6 +96,9 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
     }
     let shown = reported.as_ref().unwrap_or(end);
     out.fact("code", &code_words(&definition.exit, shown, &verdict));
+    if let Some(meaning) = meaning {
+        out.fact("means", &meaning);
+    }
     out.fact("decision", &verdict.sentence);
     if reported.is_some() {
         let own = Foreseen::of(definition, end, attempt);
