@@ -211,6 +211,7 @@ mod tests {
             "sudo A=b rsync x y",
             "runuser -u backup -- rsync x y",
             "runuser - backup -c 'rsync x y'",
+            "su -s /bin/sh backup -c 'rsync x y'",
             "ssh -p 22 nas 'rsync x y'",
             "ssh backup@nas -o BatchMode=yes rsync x y",
             "setsid --wait rsync x y",

@@ -171,7 +171,7 @@ impl Options {
 pub(super) fn unwrap<'a>(name: &str, words: &'a [Word]) -> Option<(Options, Inner<'a>)> {
     let read = match name {
         "ssh" => of_ssh(words),
-        "runuser" => of_runuser(words),
+        "runuser" | "su" => of_runuser(words),
         name => WRAPPERS.iter().find(|wrapper| wrapper.name == name)?.unwrap(words),
     };
     Some(read.unwrap_or((Options::default(), Inner::Unknown)))
@@ -283,7 +283,7 @@ fn of_ssh(words: &[Word]) -> Option<(Options, Inner<'_>)> {
     Some((options, inner.unwrap_or(Inner::Unknown)))
 }
 
-/// `runuser -u USER COMMAND`, or `runuser USER -c LINE` with the options on both sides of the user.
+/// `runuser -u USER COMMAND`, or `runuser USER -c LINE`, as that of `su`, with the options on both sides of the user.
 fn of_runuser(words: &[Word]) -> Option<(Options, Inner<'_>)> {
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == "runuser")?;
     let mut options = Options::default();
