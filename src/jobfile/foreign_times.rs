@@ -127,7 +127,10 @@ fn readings(text: &str) -> Option<Vec<Reading>> {
     }
     let text = call("cron(").unwrap_or(text);
     let fields: Vec<&str> = text.split_whitespace().collect();
-    let comment = fields.iter().skip(1).position(|field| field.starts_with('#'));
+    let comment = fields.iter().skip(1).position(|field| {
+        // `#3` alone is a mistake about the weekday.
+        field.strip_prefix('#').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    });
     if let Some(before) = comment {
         let line = fields[..=before].join(" ");
         return if is_schedule(&line) { Some(one(line, "", "")) } else { readings(&line) };
@@ -305,7 +308,9 @@ fn from_sunday(field: &str) -> Option<String> {
         Err(_) => Some(number.to_owned()),
     };
     let entry = |entry: &str| {
-        let (range, step) = entry.split_once('/').map_or((entry, None), |(range, step)| (range, Some(step)));
+        let entry = &special_day(4, entry).unwrap_or_else(|| entry.to_owned());
+        let (range, step) =
+            entry.split_once('/').map_or((&**entry, None), |(range, step)| (range, Some(step)));
         let (range, nth) = range.split_once('#').map_or((range, None), |(range, nth)| (range, Some(nth)));
         let is_last = range.len() == 2 && range.ends_with(['L', 'l']);
         let days = range[..range.len() - usize::from(is_last)].split('-').map(name);

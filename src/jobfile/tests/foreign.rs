@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use proptest::prelude::*;
+
 use crate::jobfile::JobFile;
 
 /// The hint of the first mistake of this file; none where it only lists the keys that there are.
@@ -191,6 +193,8 @@ Every 5 minutes -> write "every 5 minutes"
 0 30 9 ? * 2-6 -> write "30 9 * * 2-6" if 1 is Monday; write "30 9 * * mon-fri" if 1 is Sunday, as in AWS and Quartz
 0 0 12 ? * 6#3 -> write "0 12 * * 6#3" if 1 is Monday; write "0 12 * * fri#3" if 1 is Sunday, as in AWS and Quartz
 0 0 12 ? * 6L -> write "0 12 * * 6L" if 1 is Monday; write "0 12 * * friL" if 1 is Sunday, as in AWS and Quartz
+0 0 12 ? * L6 -> write "0 12 * * 6L" if 1 is Monday; write "0 12 * * friL" if 1 is Sunday, as in AWS and Quartz
+0 0 12 * * #3 -> -
 0 0 12 L-3 * ? -> write "0 12 L-3 * *": cron has five fields, and no seconds
 0 15 10 ? * 1/2 -> -
 0 0/5 14 * * ? -> write "0-59/5 14 * * *": cron has five fields, and no seconds
@@ -322,6 +326,40 @@ fn each_schedule_and_duration_of_a_hint_is_taken() {
             for (_, value) in told(&advice.unwrap_or_default()) {
                 let text = with(&format!("'{value}'"));
                 assert!(JobFile::parse(Path::new("/srv/jobs.toml"), &text).is_ok(), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_schedule_that_the_corpus_is_told_to_write_is_taken() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jobfile");
+    let mut applied = 0;
+    for entry in std::fs::read_dir(folder).expect("the corpus") {
+        let path = entry.expect("an entry").path();
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let Err(invalid) = JobFile::parse(&path, &text) else { continue };
+        for mistake in invalid.placed_mistakes() {
+            let Some(hint) = mistake.hint.filter(|_| mistake.error.contains(" schedule")) else { continue };
+            for (_, line) in told(&hint).into_iter().filter(|(before, _)| before.ends_with("write ")) {
+                let text = format!("[jobs.a]\ncommand = 'true'\nschedule = '{line}'");
+                assert!(JobFile::parse(&path, &text).is_ok(), "{}: {hint}", path.display());
+                applied += 1;
+            }
+        }
+    }
+    assert!(applied > 4, "{applied}");
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_each_hint_is_taken(words in prop::collection::vec("[-*/,#?~().:0-9HLWRTZ=é]{1,4}|[*?]|0|mon|@every|tues|every|UTC|root|2026", 1..8)) {
+        let text = |line: &str| format!("[jobs.a]\ncommand = 'true'\nschedule = '{line}'");
+        let line = words.join(" ");
+        if JobFile::parse(Path::new("/srv/jobs.toml"), &text(&line)).is_err() {
+            let hint = hint(&text(&line)).unwrap_or_default();
+            for (_, line) in told(&hint).into_iter().filter(|(before, _)| before.ends_with("write ")) {
+                prop_assert!(JobFile::parse(Path::new("/srv/jobs.toml"), &text(line)).is_ok(), "{}", hint);
             }
         }
     }
