@@ -149,6 +149,16 @@ pub(super) fn reading_of_variable(name: &str, value: &str, is_busybox: bool) -> 
     Some(format!("{theirs}; {plain}"))
 }
 
+/// What systemd-cron makes of `@weekly`, if these variables of the crontab are some that only it knows.
+pub(super) fn reading_of_word<'v>(
+    schedule: &str,
+    mut variables: impl Iterator<Item = &'v String>,
+) -> Option<String> {
+    let is_systemd = variables.any(|name| matches!(name.as_str(), "PERSISTENT" | "DELAY" | "BATCH"));
+    (is_systemd && schedule == "@weekly")
+        .then(|| "systemd-cron runs @weekly on Mondays; Debian's cron, and this job, on Sundays".to_owned())
+}
+
 /// The zone of a line such as `CRON_TZ=Asia/Tokyo 0 2 * * * a`, which cron reads as a variable, and the line without it.
 pub(super) fn zone_in_front<'t>(name: &str, value: &'t str) -> Option<(&'t str, &'t str)> {
     let (zone, line) = value.split_once([' ', '\t']).filter(|_| matches!(name, "CRON_TZ" | "TZ"))?;

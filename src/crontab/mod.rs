@@ -169,7 +169,8 @@ impl CrontabReader<'_> {
                 self.variables.insert(name, value);
             }
             CrontabLine::CrontabEntry(entry) => {
-                let readings = dialects::readings_of_entry(&entry, self.around.is_busybox);
+                let mut readings = dialects::readings_of_entry(&entry, self.around.is_busybox);
+                readings.extend(dialects::reading_of_word(&entry.schedule, self.variables.keys()));
                 let mut job = self.job(entry)?;
                 job.notes.extend(readings.iter().cloned());
                 self.readings.extend(readings);

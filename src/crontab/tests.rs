@@ -172,6 +172,7 @@ fn lines_of_other_crons_are_named_with_both_readings() {
         ("RANDOM_DELAY=45\n0 2 * * * a", "up to so many minutes later"),
         ("DELAY=5\n@daily a", "after a boot"),
         ("BATCH=yes\n@daily a", "nothing else to do"),
+        ("BATCH=yes\n@weekly a", "systemd-cron runs @weekly on Mondays"),
         ("0 0 2 * * 1-5 a", "1-5 looks like a sixth field"),
         ("0 0 2 * * mon a", "mon looks like a sixth field"),
         ("0 2 * * * -nq a", "OpenBSD's cron takes -nq as an option"),
@@ -192,6 +193,7 @@ fn lines_of_other_crons_are_named_with_both_readings() {
         "0 2 * * * mon.sh",
         "MAILTO=me\nPATH=/x\n0 2 * * * a",
         "A=b 0 2 * * * a",
+        "A=b\n@weekly a",
     ] {
         assert_eq!(told(crontab, false), "", "{crontab}");
     }
