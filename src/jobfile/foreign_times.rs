@@ -59,6 +59,8 @@ pub(super) fn hint(text: &str) -> Option<String> {
     if !readings.iter().all(|reading| is_schedule(&reading.line)) {
         return None;
     }
+    // A boot has no zone.
+    let zone = zone.filter(|_| readings.iter().all(|reading| reading.line != Schedule::AT_BOOT));
     let same = |one: &Reading, other: &Reading| {
         let parse = |reading: &Reading| Schedule::parse(&reading.line, TimeZone::UTC).ok();
         parse(one) == parse(other) && one.besides == other.besides

@@ -222,6 +222,8 @@ rate(1 day) -> write "every 1 day"
 0 2 * * * # each night -> write "0 2 * * *"
 CRON_TZ=Asia/Tokyo 0 2 * * * -> write schedule = "0 2 * * *" and timezone = "Asia/Tokyo"
 TZ=Europe/Berlin 0 30 2 * * * -> write schedule = "30 2 * * *" and timezone = "Europe/Berlin": cron has five fields, and no seconds
+TZ=UTC @every 1h -> write schedule = "every 1h" and timezone = "UTC"
+TZ=UTC @reboot -> write "@reboot"
 CRON_TZ=Nowhere/At-all 0 2 * * * -> -
 0 2 * * * America/New_York -> write schedule = "0 2 * * *" and timezone = "America/New_York"
 0 2 ? * mon -> write "0 2 * * mon"
@@ -290,13 +292,17 @@ fn each_schedule_and_duration_of_a_hint_is_taken() {
     for row in SCHEDULES.lines() {
         let hint = row.split_once(" -> ").map_or("", |(_, hint)| hint);
         let hint = hint.split_once("; a user").map_or(hint, |(hint, _)| hint);
+        let mut line = "@daily";
         for (before, value) in told(hint) {
             let entry = match before.trim_end_matches([' ', '=']) {
-                key if key.ends_with("timezone") => format!("schedule = '@daily'\ntimezone = '{value}'"),
+                key if key.ends_with("timezone") => format!("schedule = '{line}'\ntimezone = '{value}'"),
                 key if key.ends_with("random_delay") => {
-                    format!("schedule = '@daily'\nrandom_delay = '{value}'")
+                    format!("schedule = '{line}'\nrandom_delay = '{value}'")
                 }
-                _ => format!("schedule = '{value}'"),
+                _ => {
+                    line = value;
+                    format!("schedule = '{value}'")
+                }
             };
             let text = format!("[jobs.a]\ncommand = 'true'\n{entry}");
             assert!(JobFile::parse(Path::new("/srv/jobs.toml"), &text).is_ok(), "{row}: {text}");
