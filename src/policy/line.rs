@@ -203,6 +203,8 @@ fn expansion(text: &str) -> Option<usize> {
         let c = rest.chars().next()?;
         at += match c {
             c if c == closing => return Some(at + 1),
+            // `${NAME:?}` ends the shell with a status of its own.
+            '?' if closing == '}' => return None,
             '\'' if closing == ')' => rest[1..].find('\'')? + 2,
             '"' => 1 + quoted(&rest[1..], &mut Word::default())?,
             '\\' => 1 + rest[1..].chars().next()?.len_utf8(),
@@ -276,6 +278,8 @@ mod tests {
             "a <<< x",
             "diff <(a) <(b)",
             "a &> log",
+            "a ${B:?}",
+            "a \"${B?not set}\"",
             "a 'b",
             "a \"b",
             "a $(b",
