@@ -131,6 +131,10 @@ fn check_notes_what_contradicts_the_table() {
             "exit 2 of curl (the command line is wrong) and exit 3 of curl (the address is malformed) need a person, but are retried",
         ),
         ("command = 'curl x'\nauto_retry_for = ['EXIT_2', 'EXIT_7']", "exit 2 of curl"),
+        (
+            "command = ['wget', 'x']\nexit_codes = { '1-8' = 'WGET' }",
+            "exit 2 of wget, exit 3 of wget, exit 5 of wget and exit 6 of wget need a person, but are retried",
+        ),
     ] {
         let ran = Sandbox::new(&format!("[jobs.job]\n{job}")).run("check").says(note).ok();
         assert_eq!(ran.stderr.matches("runner: job: exit ").count(), 1, "{job}: {ran}");

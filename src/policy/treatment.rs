@@ -158,10 +158,16 @@ fn is_written(definition: &JobDefinition, status: i32, code: &ErrorCode) -> bool
     definition.exit.job.for_exit(status).is_some() || listed.any(names_it)
 }
 
-/// `exit 2 of curl (…) and exit 3 of curl (…)`, as part of a sentence.
+/// `exit 2 of curl (…) and exit 3 of curl (…)`, as part of a sentence; of more than these the meaning is left out.
 fn listed(readings: &[Reading]) -> String {
-    let each = readings
-        .iter()
-        .map(|Reading { exit, whose, meaning, .. }| format!("exit {exit} of {whose} ({meaning})"));
-    each.collect::<Vec<_>>().join(" and ")
+    const MAX_MEANINGS: usize = 2;
+    let each = readings.iter().map(|Reading { exit, whose, meaning, .. }| match readings.len() {
+        0..=MAX_MEANINGS => format!("exit {exit} of {whose} ({meaning})"),
+        _ => format!("exit {exit} of {whose}"),
+    });
+    let each: Vec<String> = each.collect();
+    match each.as_slice() {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        each => each.concat(),
+    }
 }
