@@ -302,7 +302,7 @@ pub const CHECK: &str = "\
 Examples:
   runner check
   runner check deploy/jobs.toml --json
-  runner check push-metrics
+  runner check push-metrics           also what the tool's exit statuses mean
   runner check push-metrics --exit 22
   runner check push-metrics --timeout --attempt 3";
 
