@@ -98,7 +98,7 @@ fn mistakes_in_a_list_of_lines_point_at_the_entry() {
         ("['@daily', '@reboot']", "\"@reboot\" stands alone"),
         ("['every 1h', '@daily']", "\"every 1h\" stands alone"),
         ("['@daily', '0 0 30 2 *']", "\"0 0 30 2 *\" never comes"),
-        ("['@daily', '0 2 * * * *']", "write \"2 * * * *\": cron has five fields"),
+        ("['@daily', '0 2 * * * *']", "write \"2 * * * *\" if seconds come first"),
         ("['@daily', 5]", "an entry of `schedule` must be a string, not 5"),
         ("5", "`schedule` must be a string or an array of lines of cron, not 5"),
     ] {

@@ -108,8 +108,9 @@ impl Act {
         if status != 0 {
             let failed =
                 job.as_ref().is_some_and(|job| job["state"] == "dead" || job["state"] == "cancelled");
-            // A prune may have removed it.
-            let is_known = if self.is_run() { failed || status == 66 } else { !succeeded };
+            // A prune may have removed it, and it may have ended just after a wait was given up.
+            let gave_up = status == 75 && ran.stderr.contains("gave up waiting");
+            let is_known = gave_up || if self.is_run() { failed || status == 66 } else { !succeeded };
             return (!is_known && self.signal.is_none()).then(|| format!("exit status {status} of {job:?}"));
         }
         let Some(job) = job else { return Some("it names no job".to_owned()) };
