@@ -46,7 +46,7 @@ pub struct DependencyState {
 }
 
 impl DependencyState {
-    /// Reads the columns of [`STATE`]; none if there is no such job.
+    /// Reads the columns of [`state_columns`]; none if there is no such job.
     fn read(row: &Row<'_>) -> Result<Option<Self>> {
         let name: Option<String> = row.get("name")?;
         let read = |name| {
