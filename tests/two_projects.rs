@@ -217,6 +217,17 @@ fn jobs_of_a_file_that_is_gone_from_its_folder_are_taken_over_aloud() {
 }
 
 #[test]
+fn a_call_that_enqueues_nothing_takes_no_jobs_over() {
+    let sandbox = two(&format!("{DEPLOY}unique_key = 'k'\n"));
+    run_in(&sandbox, "a", "enqueue deploy --in 1h").ok();
+    fs::remove_file(sandbox.path("a/jobs.toml")).expect("it is there");
+    let refused = run_in(&sandbox, "b", "enqueue deploy --on-conflict error").exits(75);
+    assert!(!refused.stderr.contains("are those of"), "{refused}");
+    assert!(sandbox.job(1)["file"].as_str().expect("a path").ends_with("/a/jobs.toml"));
+    run_in(&sandbox, "b", "enqueue deploy").says("/b/jobs.toml now").says("nothing new").ok();
+}
+
+#[test]
 fn a_prune_of_a_name_says_whose_jobs_it_selects() {
     let sandbox = two(DEPLOY);
     for project in ["a", "b"] {

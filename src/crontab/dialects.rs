@@ -6,7 +6,7 @@ use super::parse::{self, CrontabEntry};
 use super::write;
 use crate::model::Schedule;
 
-/// What other crons and Debian's make of a line that runs a command. `is_busybox` says that the crontab is one of busybox, as
+/// The readings of other crons, and Debian's, of a line that runs a command. `is_busybox` says that the crontab is one of busybox, as
 /// Alpine has it.
 pub(super) fn readings_of_entry(entry: &CrontabEntry, is_busybox: bool) -> Vec<String> {
     let CrontabEntry { schedule, command, stdin, written, .. } = entry;
@@ -67,7 +67,7 @@ fn is_special(day: &str) -> bool {
     day.contains(['L', 'l', 'W', 'w'])
 }
 
-/// What busybox makes of the days.
+/// The reading of busybox of the days.
 fn days_of_busybox(day: &str, weekday: &str) -> Vec<String> {
     let mut told = Vec::new();
     if day.split(',').any(|entry| entry.starts_with("*/")) {
@@ -128,7 +128,7 @@ fn is_open(command: &str) -> bool {
     quote.is_some() || depth > 0 || backticks % 2 == 1
 }
 
-/// What other crons make of a variable; none if all of them only hand it to the commands.
+/// The readings of other crons of a variable; none if all of them only hand it to the commands.
 pub(super) fn reading_of_variable(name: &str, value: &str, is_busybox: bool) -> Option<String> {
     let plain = "Debian's cron, and these jobs, only hand it to the commands";
     let theirs = match name {
@@ -149,7 +149,7 @@ pub(super) fn reading_of_variable(name: &str, value: &str, is_busybox: bool) -> 
     Some(format!("{theirs}; {plain}"))
 }
 
-/// What systemd-cron makes of `@weekly`, if these variables of the crontab are some that only it knows.
+/// The reading of systemd-cron of `@weekly`, if these variables of the crontab are some that only it knows.
 pub(super) fn reading_of_word<'v>(
     schedule: &str,
     mut variables: impl Iterator<Item = &'v String>,

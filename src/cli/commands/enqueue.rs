@@ -27,15 +27,19 @@ pub fn run(global: &Global, args: &EnqueueArgs, out: &mut Output) -> Result<Exit
         return rehearse(global, &mut plan, out);
     }
     let mut store = database::open_or_create(global)?;
-    if let Some(moved) = plan.register(&mut store, global.quiet)? {
+    let mut bar = Bar::new(global.quiet, "{pos} of {len} written");
+    // Together, because a call that enqueues nothing takes no jobs over either.
+    let done = store.together(|store| {
+        let moved = plan.register(store, global.quiet)?;
+        let all = plan.jobs.len() as u64;
+        Ok((moved, store.enqueue(&plan.jobs, &mut |written| bar.set(written as u64, all))?))
+    });
+    let (moved, enqueued) = done.map_err(|error| failure(&store, &plan, error))?;
+    drop(bar);
+    if let Some(moved) = moved {
         warn(&moved);
     }
     let jobs = &plan.jobs;
-    let mut bar = Bar::new(global.quiet, "{pos} of {len} written");
-    let mut on_progress = |done| bar.set(done as u64, jobs.len() as u64);
-    let enqueued = store.enqueue(jobs, &mut on_progress);
-    let enqueued = enqueued.map_err(|error| failure(&store, &plan, error))?;
-    drop(bar);
     store.check_path()?;
     if !out.quiet {
         warn_of_held_keys(&store, jobs, &enqueued)?;

@@ -334,15 +334,20 @@ impl Task {
 
     fn enqueue(&mut self, store: &mut Store, worker: i64) -> Result<RunStart> {
         let workers = worker_statuses(store)?;
-        if let Some(moved) = self.plan.register(store, self.quiet)? {
-            warn(&moved);
-        }
         for job in &mut self.plan.jobs {
             job.run_worker_id = Some(worker);
         }
-        let (jobs, says_more) = (&self.plan.jobs, self.says_more);
-        let started = with_others(&workers, |others| store.start_run(worker, jobs, says_more, others));
-        let start = started.map_err(|error| new_jobs::failure(store, &self.plan, error))?;
+        let (plan, says_more) = (&mut self.plan, self.says_more);
+        let started = store.together(|store| {
+            let moved = plan.register(store, self.quiet)?;
+            let jobs = &plan.jobs;
+            let start = with_others(&workers, |others| store.start_run(worker, jobs, says_more, others))?;
+            Ok((moved, start))
+        });
+        let (moved, start) = started.map_err(|error| new_jobs::failure(store, &self.plan, error))?;
+        if let Some(moved) = moved {
+            warn(&moved);
+        }
         if self.quiet {
             return Ok(start);
         }

@@ -220,15 +220,40 @@ impl Store {
     /// Runs the body and undoes all its changes: nothing is written, and nobody is woken. Transactions of the body are
     /// part of one that is rolled back.
     pub fn rehearse<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> Result<T> {
+        self.begin()?;
+        let value = body(self);
+        self.roll_back()?;
+        Ok(value)
+    }
+
+    /// Runs the body as one write transaction, and wakes the workers after it: what its calls change is on disk together, or an `Err`
+    /// of the body undoes all of it.
+    pub fn together<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.put_back_wal();
+        self.begin()?;
+        let commit = |store: &mut Self| {
+            store.autocommit(|connection| connection.execute_batch("COMMIT").map_err(StoreError::at_commit))
+        };
+        let done = body(self).and_then(|value| commit(self).map(|()| value));
+        match done {
+            Ok(_) => self.wake_workers(),
+            Err(_) => self.roll_back()?,
+        }
+        done
+    }
+
+    fn begin(&self) -> Result<()> {
         self.check_writable()?;
         self.autocommit(|connection| Ok(connection.execute_batch("BEGIN IMMEDIATE")?))
-            .map_err(|error| explain_denial(error, &self.file))?;
-        let value = body(self);
+            .map_err(|error| explain_denial(error, &self.file))
+    }
+
+    fn roll_back(&self) -> Result<()> {
         // An error may have ended the transaction before.
-        if !self.connection.is_autocommit() {
-            self.autocommit(|connection| Ok(connection.execute_batch("ROLLBACK")?))?;
+        if self.connection.is_autocommit() {
+            return Ok(());
         }
-        Ok(value)
+        self.autocommit(|connection| Ok(connection.execute_batch("ROLLBACK")?))
     }
 
     /// Runs one write transaction. When this returns `Ok`, its changes are on disk; an `Err` of the body undoes them. Within

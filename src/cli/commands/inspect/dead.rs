@@ -47,7 +47,7 @@ fn group_facts(
     Ok(DeadGroupFacts { group, shown, differs, meaning })
 }
 
-/// What the exit status of the last attempt of a job means, where that is known.
+/// The meaning of the exit status of the last attempt of a job, where that is known.
 pub(super) fn meaning_of_last(store: &Store, job: &JobRow) -> Result<Option<String>> {
     let last = store.attempt(job.id, job.attempts)?;
     Ok(last.and_then(|last| policy::meaning_of_attempt(&job.definition, &last)))

@@ -67,7 +67,7 @@ fn deaths(store: &Store, card: &Card, with_output: bool, now: Timestamp) -> Resu
     })
 }
 
-/// What the exit statuses mean of the newest jobs of its entries, with their ids.
+/// The meanings of the exit statuses of the newest jobs of its entries, with their ids.
 fn meanings(store: &Store, card: &Card, now: Timestamp) -> Result<Vec<(i64, String)>> {
     let mut found = Vec::new();
     for id in card.newest_jobs() {
