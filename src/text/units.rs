@@ -24,12 +24,12 @@ const YEAR: u64 = 8_766 * HOUR;
 fn unit_length(unit: &str) -> Option<u64> {
     Some(match unit {
         "ms" | "msec" => 1,
-        "s" | "sec" | "second" | "seconds" => SECOND,
-        "m" | "min" | "minute" | "minutes" => MINUTE,
-        "h" | "hr" | "hour" | "hours" => HOUR,
+        "s" | "sec" | "secs" | "second" | "seconds" => SECOND,
+        "m" | "min" | "mins" | "minute" | "minutes" => MINUTE,
+        "h" | "hr" | "hrs" | "hour" | "hours" => HOUR,
         "d" | "day" | "days" => DAY,
         "w" | "week" | "weeks" => 7 * DAY,
-        "y" | "year" => YEAR,
+        "y" | "year" | "years" => YEAR,
         _ => return None,
     })
 }
@@ -66,6 +66,7 @@ fn total(text: &str) -> Result<u64, String> {
         return Err("a duration is empty; write a number with a unit, such as \"30s\"".into());
     }
     let mut total: u64 = 0;
+    let mut last_length = u64::MAX;
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let (number, after) = rest.split_at(digits);
@@ -78,12 +79,13 @@ fn total(text: &str) -> Result<u64, String> {
             ));
         }
         if unit.is_empty() {
-            let advice = with_units(trimmed).map(|advice| format!("; {advice}"));
+            let advice = with_smaller_units(trimmed, last_length).map(|advice| format!("; {advice}"));
             return Err(format!("{text:?} has no unit{}", advice.unwrap_or_default()));
         }
         let Some(length) = unit_length(unit) else {
             return Err(format!("{text:?} has the unknown unit {unit:?}; units are ms, s, m, h, d, w, y"));
         };
+        last_length = length;
         let Some(part) = scaled(number, length) else {
             let before = &trimmed[..trimmed.len() - rest.len()];
             let meant = with_zero(number).map(|number| format!("{before}{number}{unit}{next}"));
@@ -101,11 +103,17 @@ fn total(text: &str) -> Result<u64, String> {
 /// What to write for a number without a unit, such as `30`: those of a second, a minute and a millisecond that are durations. None
 /// if none of them is.
 pub fn with_units(number: &str) -> Option<String> {
+    with_smaller_units(number, u64::MAX)
+}
+
+/// The same for a number behind a part with a unit of this length: whoever writes `1h 30` means a smaller unit.
+fn with_smaller_units(number: &str, length: u64) -> Option<String> {
     let number = with_zero(number).unwrap_or_else(|| number.to_owned());
-    let units = [("s", "seconds"), ("m", "minutes"), ("ms", "milliseconds")];
-    let texts = units.map(|(unit, words)| (format!("{number}{unit}"), words));
+    let units = [("s", "seconds", SECOND), ("m", "minutes", MINUTE), ("ms", "milliseconds", 1)];
+    let smaller = units.into_iter().filter(|(_, _, own)| *own < length);
+    let texts = smaller.map(|(unit, words, _)| (format!("{number}{unit}"), words));
     // Nothing is nothing in each unit.
-    let known: Vec<_> = texts.into_iter().filter(|(text, _)| Millis::parse(text).is_ok()).collect();
+    let known: Vec<_> = texts.filter(|(text, _)| Millis::parse(text).is_ok()).collect();
     let known = if Millis::parse(&known.first()?.0) == Ok(Millis(0)) { &known[..1] } else { &known };
     let choices: Vec<_> = known.iter().map(|(text, words)| format!("{text:?} for {words}")).collect();
     let (last, others) = choices.split_last()?;
@@ -262,6 +270,7 @@ mod tests {
             ("30s", 30_000),
             ("1h 30m", 5_400_000),
             ("1h30m", 5_400_000),
+            ("1 hrs 30mins", 5_400_000),
             ("1.5h", 5_400_000),
             (" 2 d ", 172_800_000),
             ("0s", 0),
@@ -286,7 +295,8 @@ mod tests {
             ("1.5h .5m", "write \"1.5h 0.5m\""),
             (".0001s", "milliseconds"),
             (".5", "write \"0.5s\" for seconds or"),
-            ("5s 3", "write \"5s 3s\" for seconds"),
+            ("5s 3", "write \"5s 3ms\" for milliseconds"),
+            ("5m30", "has no unit; write \"5m30s\" for seconds or \"5m30ms\" for milliseconds"),
             ("10.34", "write \"10.34s\" for seconds or \"10.34m\" for minutes"),
             ("0", "write \"0s\" for seconds"),
             ("11y", "ten years"),
