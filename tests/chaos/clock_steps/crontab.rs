@@ -145,3 +145,34 @@ fn a_crontab_runs_each_night_once_whatever_happens_to_clock_and_workers() {
     assert!(syncs.windows(2).all(|pair| pair[0] != pair[1] || pair[1] == "sync start"), "{syncs:?}");
     assert_eq!(clock.run("doctor --json").exits(0).json()["problems"], json!([]));
 }
+
+#[test]
+fn a_line_that_init_took_over_is_made_up_for_as_cron_does() {
+    let clock = Clock::new("");
+    let sandbox = clock.sandbox();
+    std::fs::remove_file(sandbox.path("jobs.toml")).expect("it was there");
+    sandbox.write("crontab", "30 2 * * * echo nightly >> log\n*/10 * * * * echo often >> log\n");
+    let run = |line: &str| clock.call(line).env("TZ", "UTC");
+    run("init --from-crontab crontab").run().exits(0);
+    let midnight = (clock.now().div_euclid(DAY) + 2) * DAY;
+    let set = |day: i64, hours: i64| clock.set_to((midnight + day * DAY + hours * 3_600 + 60) * 1_000);
+    let nightly = || {
+        let times = jobs(&clock, "echo").into_iter().map(|job| job["scheduled_for"].clone());
+        times.filter(|time| *time != Value::Null).count()
+    };
+    set(0, 1);
+    run("apply").run().exits(0);
+    let worker = Background::worker(sandbox, run("work"));
+    // Over 02:30, which is seen two and a half hours late.
+    set(0, 5);
+    wait_until("the time that was stepped over", || nightly() == 1);
+    // Over the next one, which is seen four and a half hours late.
+    set(1, 7);
+    wait_until("the time that is gone is counted", || {
+        let schedules = run("inspect schedules --json").run().exits(0).json_lines();
+        schedules.iter().any(|schedule| schedule["name"] == "echo" && schedule["skipped"] == 1)
+    });
+    set(2, 3);
+    wait_until("the last time", || nightly() == 2);
+    worker.kill();
+}
