@@ -12,6 +12,8 @@ static TOOLS: LazyLock<Vec<Tool>> =
 #[derive(Debug)]
 pub(super) struct Tool {
     pub name: String,
+    /// The words that name what it is to do, as far as its rows depend on them.
+    pub subcommands: Vec<String>,
     pub rows: Vec<Row>,
 }
 
@@ -23,6 +25,8 @@ pub(super) struct Row {
     pub kind: StatusKind,
     /// The command that the tool starts may end with it as well, for reasons of its own.
     pub shared: bool,
+    /// The subcommands for which alone it holds; none if it holds for each call.
+    pub only: Vec<String>,
 }
 
 /// What is to be done after an exit status.
@@ -69,7 +73,7 @@ fn tool(table: &DeTable<'_>) -> Option<Tool> {
         Some(rows) => tables(rows.get_ref())?.map(|table| row(table?)).collect::<Option<_>>()?,
         None => Vec::new(),
     };
-    Some(Tool { name: text(table, "name")?, rows })
+    Some(Tool { name: text(table, "name")?, subcommands: texts(table, "subcommands")?, rows })
 }
 
 fn row(table: &DeTable<'_>) -> Option<Row> {
@@ -78,7 +82,14 @@ fn row(table: &DeTable<'_>) -> Option<Row> {
         meaning: text(table, "meaning")?,
         kind: StatusKind::parse(&text(table, "kind")?)?,
         shared: table.get("shared").is_some_and(|shared| shared.get_ref().as_bool() == Some(true)),
+        only: texts(table, "only")?,
     })
+}
+
+/// A list of strings; empty if the key is not there.
+fn texts(table: &DeTable<'_>, key: &str) -> Option<Vec<String>> {
+    let Some(list) = table.get(key) else { return Some(Vec::new()) };
+    list.get_ref().as_array()?.iter().map(|item| item.get_ref().as_str().map(ToOwned::to_owned)).collect()
 }
 
 fn text(table: &DeTable<'_>, key: &str) -> Option<String> {
@@ -106,12 +117,17 @@ mod tests {
         assert!(tools.len() >= 30);
         let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
         assert_eq!(names.len(), tools.len());
-        for Tool { name, rows } in &tools {
-            let statuses: BTreeSet<u8> = rows.iter().map(|row| row.exit).collect();
-            assert_eq!(statuses.len(), rows.len(), "{name}");
-            for Row { exit, meaning, .. } in rows {
+        for Tool { name, subcommands, rows } in &tools {
+            let mut said = BTreeSet::new();
+            for Row { exit, meaning, only, .. } in rows {
                 let length = meaning.chars().count();
                 assert!(*exit > 0 && (1..=60).contains(&length), "{name} {exit}: {length} characters");
+                assert!(only.iter().all(|word| subcommands.contains(word)), "{name} {exit}: {only:?}");
+                let calls =
+                    if only.is_empty() { vec![""] } else { only.iter().map(|word| &**word).collect() };
+                assert!(calls.iter().all(|call| said.insert((*exit, *call))), "{name} {exit}: said twice");
+                let for_each_call = rows.iter().any(|row| row.exit == *exit && row.only.is_empty());
+                assert!(only.is_empty() || !for_each_call, "{name} {exit}: {only:?}, and for each call");
             }
         }
     }

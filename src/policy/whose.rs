@@ -1,7 +1,7 @@
 //! Whose exit status it is that a job's command ends with, and what it means. Where that is not sure, nothing is said.
 
 use super::line::{self, Word};
-use super::table::{self, Row, StatusKind};
+use super::table::{self, Row, StatusKind, Tool};
 use super::wrappers::{self, Inner, Options};
 use crate::model::{Attempt, Command, JobDefinition, Outcome, Status};
 use crate::text::append;
@@ -95,7 +95,10 @@ fn add_words(words: &[Word], found: &mut Vec<Reading>, depth: usize) {
     }
     let (options, inner) = wrappers::unwrap(name, rest).unwrap_or((Options::default(), Inner::Unknown));
     if let Some(tool) = table::find(name) {
-        let rows = tool.rows.iter().map(|row| Reading::of(&tool.name, row));
+        let subcommand = subcommand(tool, rest);
+        let is_for_it = |only: &String| subcommand.is_some_and(|subcommand| only == subcommand);
+        let holds = |row: &&Row| row.only.is_empty() || row.only.iter().any(is_for_it);
+        let rows = tool.rows.iter().filter(holds).map(|row| Reading::of(&tool.name, row));
         found.extend(rows.filter_map(|reading| as_called(reading, &options)));
     }
     match inner {
@@ -103,6 +106,15 @@ fn add_words(words: &[Word], found: &mut Vec<Reading>, depth: usize) {
         Inner::Line(line) => add_line(&line, found, depth + 1),
         Inner::Unknown => {}
     }
+}
+
+/// What a tool is to do: the only one of its subcommands among its words. None if there is none, or if there are several: the value
+/// of an option can be such a word, too.
+fn subcommand<'a>(tool: &Tool, words: &'a [Word]) -> Option<&'a str> {
+    let known = |word: &&str| tool.subcommands.iter().any(|subcommand| subcommand == word);
+    let mut found = words.iter().filter_map(Word::as_literal).filter(known);
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
 }
 
 /// The reading of a row with these options of the program; none if they leave it out.
@@ -274,16 +286,48 @@ mod tests {
     }
 
     #[test]
+    fn what_a_status_means_may_depend_on_what_the_tool_is_to_do() {
+        const SAVED: Option<&str> =
+            Some("exit 3 of restic: a snapshot was saved, but a file could not be read");
+        for (command, status, words) in [
+            ("restic -r /srv/r backup /home", 3, SAVED),
+            ("nice restic backup --tag nightly /home", 3, SAVED),
+            ("restic -r /srv/r forget --prune", 3, None),
+            ("restic -r backup forget", 3, None),
+            ("restic $COMMAND /home", 3, None),
+            ("borg check /srv/b", 1, Some("exit 1 of borg: problems were found")),
+            (
+                "borg create ::x /home",
+                1,
+                Some("exit 1 of borg: done with a warning, such as a file not read"),
+            ),
+            ("borg prune --keep-daily 7", 1, None),
+            ("git -C r push origin main", 1, Some("exit 1 of git: a branch was refused, or is not there")),
+            ("git nosuch", 1, None),
+        ] {
+            assert_eq!(line(command, status).as_deref(), words, "{command}");
+        }
+    }
+
+    #[test]
     fn wrappers_have_rows_of_their_own() {
         for (command, status, words) in [
             ("timeout 5 ./work", 124, "exit 124 of timeout: the command took too long"),
             (
                 "flock -n x rsync a b",
                 1,
-                "exit 1 of flock: the lock is held by another, or of rsync: the command line is wrong",
+                "exit 1 of flock: the lock is held by another, or of rsync: the command line is wrong, or the module is read-only",
             ),
-            ("flock x rsync a b", 1, "exit 1 of rsync: the command line is wrong"),
-            ("flock -n -E 75 x rsync a b", 1, "exit 1 of rsync: the command line is wrong"),
+            (
+                "flock x rsync a b",
+                1,
+                "exit 1 of rsync: the command line is wrong, or the module is read-only",
+            ),
+            (
+                "flock -n -E 75 x rsync a b",
+                1,
+                "exit 1 of rsync: the command line is wrong, or the module is read-only",
+            ),
             ("flock -n -E 75 x rsync a b", 75, "exit 75 of flock: the lock is held by another"),
             (
                 "flock -w 5 x ./work",
@@ -298,7 +342,7 @@ mod tests {
             (
                 "rsync a b > log",
                 1,
-                "exit 1 of rsync: the command line is wrong, or of the shell: a file or folder could not be opened",
+                "exit 1 of rsync: the command line is wrong, or the module is read-only, or of the shell: a file or folder could not be opened",
             ),
             ("xargs rsync", 123, "exit 123 of xargs: a command ended with 1 to 125"),
         ] {
