@@ -134,19 +134,37 @@ pub(super) fn reading_of_variable(name: &str, value: &str, is_busybox: bool) -> 
     let theirs = match name {
         "CRON_TZ" => "cronie runs the lines below by the clocks of this zone",
         "TZ" => "it changes no times: the lines below go by the clocks of the machine, and busybox drops it",
-        "PERSISTENT" => {
-            return Some(format!(
-                "systemd-cron makes up for missed times of the lines below if PERSISTENT={value}, and so do these jobs; Debian's cron does not"
-            ));
+        "PERSISTENT" if is_yes(value) => {
+            return Some(
+                "systemd-cron makes up for missed times of the lines below, and so do these jobs; Debian's cron does not"
+                    .to_owned(),
+            );
         }
+        "PERSISTENT" => "systemd-cron makes up for no missed times of the lines below",
+        "RANDOM_DELAY" | "DELAY" if value == "0" => return None,
         "RANDOM_DELAY" => "cronie and systemd-cron start the lines below up to so many minutes later",
         "DELAY" => "systemd-cron waits so many minutes after a boot",
+        "START_HOURS_RANGE" => "systemd-cron starts @daily and the like below at the first hour of it",
         "BATCH" => "systemd-cron runs the lines below when the machine has nothing else to do",
         "MAILTO" | "SHELL" => return None,
+        _ if !is_name(name) => {
+            return Some(format!("cron takes this line for a variable, {name}, and so do these jobs"));
+        }
         _ if is_busybox => "busybox drops this line",
         _ => return None,
     };
     Some(format!("{theirs}; {plain}"))
+}
+
+/// Whether a value of `PERSISTENT` says that missed times are made up for.
+pub(super) fn is_yes(value: &str) -> bool {
+    ["yes", "true", "1", "on"].iter().any(|yes| yes.eq_ignore_ascii_case(value))
+}
+
+/// Whether a shell takes this for the name of a variable.
+fn is_name(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// The reading of systemd-cron of `@weekly`, if these variables of the crontab are some that only it knows.
@@ -154,7 +172,8 @@ pub(super) fn reading_of_word<'v>(
     schedule: &str,
     mut variables: impl Iterator<Item = &'v String>,
 ) -> Option<String> {
-    let is_systemd = variables.any(|name| matches!(name.as_str(), "PERSISTENT" | "DELAY" | "BATCH"));
+    let is_systemd =
+        variables.any(|name| matches!(name.as_str(), "PERSISTENT" | "DELAY" | "BATCH" | "START_HOURS_RANGE"));
     (is_systemd && schedule == "@weekly")
         .then(|| "systemd-cron runs @weekly on Mondays; Debian's cron, and this job, on Sundays".to_owned())
 }

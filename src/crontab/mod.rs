@@ -265,12 +265,10 @@ impl CrontabReader<'_> {
 
     /// What becomes of missed times: Debian's cron makes up for times of day, and systemd-cron for what `PERSISTENT` says.
     fn missed(&self, schedule: &str) -> MissedTimes {
-        let persistent = self.variables.get("PERSISTENT").map(|value| value.to_ascii_lowercase());
+        let is_persistent = self.variables.get("PERSISTENT").is_some_and(|value| dialects::is_yes(value));
         match Schedule::parse(schedule, TimeZone::UTC) {
             _ if schedule == Schedule::AT_BOOT => MissedTimes::AtBoot,
-            _ if matches!(persistent.as_deref(), Some("yes" | "true" | "1" | "on")) => {
-                MissedTimes::Persistent
-            }
+            _ if is_persistent => MissedTimes::Persistent,
             Ok(times) if times.is_of_day() => MissedTimes::WithinHours,
             _ => MissedTimes::Lost,
         }
@@ -292,8 +290,8 @@ impl CrontabReader<'_> {
                 write::string(zone)
             ));
         }
-        if let Some(minutes) = self.variables.get("RANDOM_DELAY").and_then(|delay| delay.parse::<u16>().ok())
-        {
+        let delay = self.variables.get("RANDOM_DELAY").and_then(|delay| delay.parse::<u16>().ok());
+        if let Some(minutes @ 1..) = delay {
             notes.push(format!(
                 "random_delay = \"{minutes}m\"   # cronie reads RANDOM_DELAY so, Debian's cron does not"
             ));

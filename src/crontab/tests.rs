@@ -169,6 +169,9 @@ fn lines_of_other_crons_are_named_with_both_readings() {
         ("CRON_TZ=Asia/Tokyo 0 2 * * * a b", "write \"0 2 * * * a b\" with timezone = \"Asia/Tokyo\""),
         ("TZ=Europe/Rome @daily a", "write \"@daily a\" with timezone = \"Europe/Rome\""),
         ("PERSISTENT=yes\n0 2 * * * a", "systemd-cron makes up"),
+        ("PERSISTENT=no\n@daily a", "makes up for no missed times of the lines below; Debian's cron"),
+        ("START_HOURS_RANGE=6-22\n@daily a", "at the first hour of it"),
+        ("0 2 * * * a \\\n  --exclude=/tmp b\n", "for a variable, --exclude, and so do these jobs"),
         ("RANDOM_DELAY=45\n0 2 * * * a", "up to so many minutes later"),
         ("DELAY=5\n@daily a", "after a boot"),
         ("BATCH=yes\n@daily a", "nothing else to do"),
@@ -326,6 +329,8 @@ fn a_zone_stays_a_variable_and_is_suggested() {
     let comments =
         |key: &str| taken.text.lines().filter(|line| line.starts_with(&format!("# {key} = "))).count();
     assert_eq!((comments("timezone"), comments("random_delay")), (1, 2), "{}", taken.text);
+    let none = self::taken("RANDOM_DELAY=0\nDELAY=0\n0 2 * * * b\n", false);
+    assert!(none.readings.is_empty() && !none.text.contains("random_delay"), "{}", none.text);
 }
 
 #[test]

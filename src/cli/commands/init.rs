@@ -331,7 +331,7 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
     if taken.mails_owner {
         out.prose(
             "",
-            "There is no MAILTO: cron mails the owner what jobs write, but runner mails nobody. A job with on_dead tells of its death.",
+            "Where no MAILTO is set, cron mails the owner what jobs write, but runner mails nobody. A job with on_dead tells of its death.",
         );
     }
 }
