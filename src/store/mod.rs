@@ -24,7 +24,7 @@ pub use file::error::{NoRoom, Result, StoreError, Untrusted};
 pub use file::objects::drop_command;
 pub use file::open::Store;
 pub use file::schema;
-pub use file::store_file::{StoreFile, locate, make_dirs, open_lock, open_regular};
+pub use file::store_file::{StoreFile, locate, make_private_dir, open_lock, open_regular};
 pub use file::version::Version;
 pub use read::attempts::AttemptRow;
 pub use read::deaths::list::{DeadGroup, DeadRow};

@@ -20,7 +20,8 @@ use super::start_log::{StartLog, StartRecord, allocate_log, read_log};
 use crate::clock;
 use crate::process::{self, AttemptTag, Identity, Leader};
 use crate::store::{
-    Liveness, OrphanedClaim, Store, StoreFile, Version, Worker, make_dirs, open_lock, open_regular, schema,
+    Liveness, OrphanedClaim, Store, StoreFile, Version, Worker, make_private_dir, open_lock, open_regular,
+    schema,
 };
 use crate::text::Timestamp;
 use crate::wake;
@@ -34,13 +35,13 @@ pub(super) struct Registration {
 }
 
 impl Registration {
-    /// Takes the lock first and adds the row last, so that a row always has a lock. None if this was to be the only worker
-    /// and another one is alive.
-    pub(super) fn new(store: &mut Store, options: &Options) -> Result<Option<(Self, UnixDatagram)>> {
+    /// Takes the lock, before there is a row: a row always has a lock. None if this was to be the only worker and another one is
+    /// alive.
+    pub(super) fn new(store: &Store, options: &Options) -> Result<Option<(Self, UnixDatagram)>> {
         const TASK: &str = "could not set up the run directory beside the database";
         let run_dir = store.file().make_run_dir()?;
         let pid = std::process::id().cast_signed();
-        let mut row = Worker {
+        let row = Worker {
             id: 0,
             name: format!("{:016x}", rand::random::<u64>()),
             mark: format!("{:032x}", rand::random::<u128>()),
@@ -66,19 +67,26 @@ impl Registration {
             create_lock(&run_dir, &row.name, options.slots).context(TASK)?
         };
         let reports = reports_dir(&run_dir, &row.name);
-        let bound = make_dirs(&reports).and_then(|()| wake::bind(&run_dir, &row.name));
-        let registered = bound.context(TASK).and_then(|socket| Ok((socket, store.register_worker(&row)?)));
-        match registered {
-            Ok((socket, id)) => {
-                row.id = id;
-                Ok(Some((Self { row, start_log: StartLog::new(file), reports, run_dir }, socket)))
-            }
+        let bound = make_private_dir(&reports).and_then(|()| wake::bind(&run_dir, &row.name));
+        let registration = Self { row, start_log: StartLog::new(file), reports, run_dir };
+        match bound.context(TASK) {
+            Ok(socket) => Ok(Some((registration, socket))),
             Err(error) => {
-                // Without a row no recovery would ever remove these.
-                remove_files(&run_dir, &row.name);
+                registration.give_up();
                 Err(error)
             }
         }
+    }
+
+    /// Adds the row.
+    pub(super) fn add_row(&mut self, store: &mut Store) -> crate::store::Result<()> {
+        self.row.id = store.register_worker(&self.row)?;
+        Ok(())
+    }
+
+    /// Removes the files of a worker whose row was not added: no recovery would ever remove them.
+    pub(super) fn give_up(self) {
+        remove_files(&self.run_dir, &self.row.name);
     }
 
     /// Closes the row and removes the files.

@@ -27,6 +27,9 @@ pub trait RunTask {
     /// Takes on what the job waits for and nobody else would start any more. True if there is something.
     fn take_on(&mut self, store: &mut Store) -> bool;
 
+    /// Whether another job may come after the one that was started.
+    fn has_more(&self) -> bool;
+
     /// Whether the job that has ended was only the first of two: then [`RunTask::start`] is called again.
     fn goes_on(&mut self, store: &Store) -> bool;
 }
@@ -47,6 +50,12 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(super) fn new(task: &'a mut dyn RunTask, pass_on: Option<Arc<PassOn>>) -> Self {
         Self { task, pass_on, has_started: false, job: None, gave_up: false, began: Instant::now() }
+    }
+
+    /// Lets the task put its job on disk, for the worker with this row id.
+    pub(super) fn start(&mut self, store: &mut Store, worker: i64) {
+        self.job = self.task.start(store, worker);
+        self.has_started = true;
     }
 
     /// Whether another process may be recovering a dead `run` now.

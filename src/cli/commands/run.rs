@@ -279,6 +279,10 @@ impl RunTask for Task {
         taken_on.unwrap_or(false)
     }
 
+    fn has_more(&self) -> bool {
+        self.says_more && matches!(self.started, Some(Ok(RunStart::TakenOn(_))))
+    }
+
     fn goes_on(&mut self, store: &Store) -> bool {
         let Some(Ok(RunStart::TakenOn(id))) = self.started else { return false };
         let job = store.job_of_run(self.worker).ok().flatten().unwrap_or(id);

@@ -15,7 +15,7 @@ use super::row::{one, value};
 use super::store_file::StoreFile;
 
 /// Makes sure that a commit is on disk before it returns.
-pub(super) const SYNC_COMMITS: &str = "PRAGMA synchronous = FULL";
+const SYNC_COMMITS: &str = "PRAGMA synchronous = FULL";
 
 /// Fills what is deleted with zeros, so that no secret of a job outlives the job in the file. Every connection needs this,
 /// because an update moves the row of a job and leaves the old one behind.

@@ -2,7 +2,7 @@
 //!
 //! Opening refuses whatever is not a sound database of this version, and leaves the file as it is.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
@@ -13,7 +13,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::caller::Caller;
 use super::connection::{
-    SYNC_COMMITS, Sharing, checkpoint_on_close, connect, distrust_schema, is_in_wal_mode, set_wal_mode,
+    Sharing, checkpoint_on_close, connect, distrust_schema, is_in_wal_mode, set_wal_mode,
 };
 use super::error::{NoRoom, Result, StoreError};
 use super::file_system::{explain_mapping, refuse_network, try_old};
@@ -227,8 +227,11 @@ impl Store {
     }
 
     /// Runs the body as one write transaction, and wakes the workers after it: what its calls change is on disk together, or an `Err`
-    /// of the body undoes all of it.
+    /// of the body undoes all of it. Within another one it is part of that.
     pub fn together<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if !self.connection.is_autocommit() {
+            return self.as_part(body);
+        }
         self.put_back_wal();
         self.begin()?;
         let commit = |store: &mut Self| {
@@ -238,6 +241,18 @@ impl Store {
         match done {
             Ok(_) => self.wake_workers(),
             Err(_) => self.roll_back()?,
+        }
+        done
+    }
+
+    /// Runs the body as a part of the transaction: an `Err` undoes the part.
+    fn as_part<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let run = |store: &Self, sql| store.autocommit(|connection| Ok(connection.execute_batch(sql)?));
+        run(self, "SAVEPOINT part")?;
+        let done = body(self);
+        // An error may have ended the transaction before.
+        if !self.connection.is_autocommit() {
+            run(self, if done.is_ok() { "RELEASE part" } else { "ROLLBACK TO part; RELEASE part" })?;
         }
         done
     }
@@ -381,12 +396,14 @@ pub fn create(file: &StoreFile) -> Result<bool> {
 
 fn fill(draft: &Path) -> Result<()> {
     let connection = Connection::open(draft)?;
-    // WAL comes last, so that the header of the file itself, and not only the log, says that the file is ours.
-    connection.execute_batch(SYNC_COMMITS)?;
+    // Nobody sees the draft before it is whole, so one sync at its end does for all of it.
+    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY")?;
     connection.execute_batch(&format!("BEGIN IMMEDIATE; {}", schema::known().sql))?;
+    // WAL comes last, so that the header of the file itself, and not only the log, says that the file is ours.
     connection.execute_batch("COMMIT; PRAGMA journal_mode = WAL;")?;
     connection.close().map_err(|(_, error)| error)?;
-    Ok(())
+    let synced = File::options().write(true).open(draft).and_then(|file| file.sync_all());
+    synced.map_err(|error| StoreError::Io(format!("write {}", draft.display()), error))
 }
 
 fn copy_to_memory(from: &Connection) -> Result<Connection> {

@@ -170,15 +170,18 @@ pub fn make_dirs(dir: &Path) -> io::Result<()> {
     if let Some(parent) = dir.parent() {
         make_dirs(parent)?;
     }
-    match DirBuilder::new().mode(0o700).create(dir) {
+    match make_private_dir(dir) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
         Err(error) => Err(error),
-        Ok(()) => {
-            // The umask of the caller took bits away, perhaps the owner's.
-            fs::set_permissions(dir, Permissions::from_mode(0o700))?;
-            dir.parent().map_or(Ok(()), sync_dir)
-        }
+        Ok(()) => dir.parent().map_or(Ok(()), sync_dir),
     }
+}
+
+/// Creates a directory that only its owner may read. Its name is not durable: a power cut may take it.
+pub fn make_private_dir(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(dir)?;
+    // The umask of the caller took bits away, perhaps the owner's.
+    fs::set_permissions(dir, Permissions::from_mode(0o700))
 }
 
 /// Opens a regular file. What else may have been put in its place is not opened: a pipe could make the caller wait for ever,

@@ -54,6 +54,7 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
             claims_left: None,
             left_alone: &[],
             only_ends: false,
+            ends_with_its_jobs: false,
         };
         let turn = store.turn(&mut definitions, &request).unwrap();
         ran.extend(turn.claims.iter().map(|claim| claim.job_id));

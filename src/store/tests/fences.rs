@@ -53,6 +53,7 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
             claims_left: None,
             left_alone: &[],
             only_ends: false,
+            ends_with_its_jobs: false,
         };
         scene.store.at(Timestamp(1_000)).turn(&mut definitions, &request).unwrap();
         assert_eq!(scene.status(1, 1_000), status);
@@ -72,6 +73,7 @@ fn a_claim_that_comes_back_is_due_although_the_clock_was_set_back() {
         claims_left: None,
         left_alone: &[],
         only_ends: false,
+        ends_with_its_jobs: false,
     };
     scene.store.at(Timestamp(10)).turn(&mut DefinitionCache::default(), &request).unwrap();
     assert_eq!(scene.turn(&[], 1, 10).claims.len(), 1);
@@ -127,6 +129,7 @@ fn a_turn_that_is_undone_leaves_no_definition_behind() {
         claims_left: None,
         left_alone: &[],
         only_ends: false,
+        ends_with_its_jobs: false,
     };
     scene.store.at(Timestamp(2_000)).turn(&mut definitions, &request).unwrap_err();
     scene.store.connection.execute_batch("DROP TRIGGER fail").unwrap();

@@ -80,6 +80,7 @@ impl Scene {
             claims_left: None,
             left_alone: &[],
             only_ends: false,
+            ends_with_its_jobs: false,
         };
         self.store.at(Timestamp(at)).turn(&mut self.definitions, &request).unwrap()
     }

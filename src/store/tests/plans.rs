@@ -110,6 +110,7 @@ fn flow(store: &mut Store) {
         claims_left: None,
         left_alone: &[],
         only_ends: false,
+        ends_with_its_jobs: false,
     };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let ids: Vec<i64> = turn.claims.iter().map(|claim| claim.job_id).collect();
@@ -128,6 +129,7 @@ fn flow(store: &mut Store) {
         claims_left: None,
         left_alone: &[],
         only_ends: false,
+        ends_with_its_jobs: false,
     };
     store.at(NOW).turn(&mut definitions, &request).unwrap();
     let request = TurnRequest {
@@ -140,6 +142,7 @@ fn flow(store: &mut Store) {
         claims_left: None,
         left_alone: &[],
         only_ends: false,
+        ends_with_its_jobs: false,
     };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let id = turn.claims[0].job_id;
@@ -156,6 +159,7 @@ fn flow(store: &mut Store) {
         claims_left: None,
         left_alone: &[],
         only_ends: false,
+        ends_with_its_jobs: false,
     };
     store.at(later).turn(&mut definitions, &request).unwrap();
     store.at(later).act(&[ids[1]], Act::Retry { force: true }).unwrap();

@@ -34,6 +34,7 @@ fn what_a_dead_run_was_running_is_taken_on_before_anybody_could_recover_it() {
         claims_left: None,
         left_alone: &[],
         only_ends: false,
+        ends_with_its_jobs: false,
     };
     let turn = scene.store.at(Timestamp(2)).turn(&mut DefinitionCache::default(), &request).unwrap();
     assert_eq!(turn.claims.len(), 1);

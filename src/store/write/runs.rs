@@ -333,6 +333,13 @@ impl Run<'_> {
     }
 }
 
+/// Whether this `run` has a job left that may still start, or runs.
+pub fn has_unfinished(tx: &Connection, worker: i64) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_of_runs
+                              WHERE run_worker_id = ?1 AND (state = 'pending' OR state = 'running'))";
+    one(tx, sql, [worker], value)
+}
+
 /// Claims up to `limit` due jobs of this `run`, as `capacity` allows.
 pub fn claim(
     tx: &Connection,

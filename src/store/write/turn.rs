@@ -50,6 +50,26 @@ pub struct TurnRequest<'a> {
     pub left_alone: &'a [i64],
     /// It records ends and nothing else, because the database holds something that makes no sense.
     pub only_ends: bool,
+    /// It is a `run` that ends with its jobs: the turn that records the last end closes its row.
+    pub ends_with_its_jobs: bool,
+}
+
+impl TurnRequest<'_> {
+    /// The request of a worker that takes jobs of all queues, and has no idle slot and nothing to record.
+    pub const fn of(worker: i64) -> Self {
+        Self {
+            worker,
+            takes: Takes::Queues(None),
+            ended: &[],
+            release: &[],
+            idle_slots: 0,
+            claims_no_more: false,
+            claims_left: None,
+            left_alone: &[],
+            only_ends: false,
+            ends_with_its_jobs: false,
+        }
+    }
 }
 
 /// The result of a turn, on disk.
@@ -137,6 +157,9 @@ impl Store {
                 backlog.pending = backlog.pending.max(PendingWork::AtLimit);
                 // Another turn looks for more at once. Without it a worker would never learn that these were the last.
                 backlog.next_due = Some(tx.now);
+            }
+            if request.ends_with_its_jobs && !ended.is_empty() && !runs::has_unfinished(tx, worker)? {
+                workers::close(tx, worker)?;
             }
             Ok(Turn { events, claims, unreadable, cancels: cancels(tx, worker)?, backlog })
         });

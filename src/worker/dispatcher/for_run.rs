@@ -16,8 +16,7 @@ impl Dispatcher<'_> {
         if self.shutdown.is_stopping() || run.waits_for_another_recovery(&self.store)? {
             return Ok(());
         }
-        run.job = run.task.start(&mut self.store, self.worker.id);
-        run.has_started = true;
+        run.start(&mut self.store, self.worker.id);
         self.turn_needed = true;
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 mod for_run;
 mod messages;
+mod opening;
 mod serve;
 mod state;
 mod ticks;

@@ -4,12 +4,13 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 
+use super::opening::{Opening, open};
 use super::state::{Dispatcher, Unsaved};
 use crate::call_target::to_type;
 use crate::model::Event;
 use crate::process::Inherited;
 use crate::report::Reporter;
-use crate::store::{Backlog, Blocked, DefinitionCache, Store, StoreError};
+use crate::store::{Backlog, Blocked, Store, StoreError};
 use crate::text::counted;
 use crate::worker::changes::Changes;
 use crate::worker::inbox::{Inbox, Message, Timer};
@@ -27,14 +28,22 @@ pub(in crate::worker) async fn run<'a>(
     mut store: Store,
     options: Options,
     reporter: &'a mut dyn Reporter,
-    run: Option<Run<'a>>,
+    mut run: Option<Run<'a>>,
     inherited: &Inherited,
     lack: Option<String>,
 ) -> Result<Option<Summary>> {
     const TASK: &str = "could not listen for signals and wake-ups";
     // Before the worker registers: a signal that ended the process later would leave the worker's row open.
     let mut inbox = Inbox::open(inherited).context(TASK)?;
-    let Some((registration, socket)) = Registration::new(&mut store, &options)? else { return Ok(None) };
+    let Some((mut registration, socket)) = Registration::new(&store, &options)? else { return Ok(None) };
+    let opened = open(&mut store, &mut registration, &options, run.as_mut());
+    let Opening { far, at_boot, turn, definitions } = match opened {
+        Ok(opening) => opening,
+        Err(error) => {
+            registration.give_up();
+            return Err(error.into());
+        }
+    };
     inbox.listen_for_wake_ups(socket).context(TASK)?;
     let worker = registration.row.clone();
     let db = store.file().path().to_owned();
@@ -55,7 +64,7 @@ pub(in crate::worker) async fn run<'a>(
         worker,
         options,
         store,
-        definitions: DefinitionCache::default(),
+        definitions,
         is_boot_held: false,
         reporter,
         shutdown: Shutdown::NotAsked,
@@ -79,11 +88,10 @@ pub(in crate::worker) async fn run<'a>(
     if let Some(lack) = lack {
         dispatcher.notice(lack);
     }
-    dispatcher.store.rebase_after_clock_step()?;
-    dispatcher.bring_far_times_nearer()?;
-    if dispatcher.run.is_none() {
-        dispatcher.fire_at_boot()?;
+    for time in far {
+        dispatcher.tell_of_far_time(time);
     }
+    dispatcher.tell_of_boot(at_boot);
     let _keeper = match dispatcher.options.keep {
         Some(keep) => {
             let sender = inbox.sender();
@@ -93,6 +101,9 @@ pub(in crate::worker) async fn run<'a>(
         }
         None => None,
     };
+    if let Some(turn) = turn {
+        dispatcher.apply(turn)?;
+    }
     dispatcher.serve(&mut inbox).await?;
     // A run that a signal ends may have reached its end by that, because its job is dead then.
     if dispatcher.run.is_none() && dispatcher.exit_conditions().has_reached_its_end() {
@@ -141,11 +152,16 @@ impl Dispatcher<'_> {
     /// Fires the schedules that fire at boot. A pause of everything holds them back until it is over.
     fn fire_at_boot(&mut self) -> Result<(), StoreError> {
         let fired = self.store.fire_at_boot(&self.worker.boot_id)?;
+        self.tell_of_boot(fired);
+        Ok(())
+    }
+
+    /// Reports what fired at boot; none if that is held back.
+    fn tell_of_boot(&mut self, fired: Option<Vec<Event>>) {
         self.is_boot_held = fired.is_none();
         for event in fired.unwrap_or_default() {
             self.report(&event);
         }
-        Ok(())
     }
 
     /// Closes the worker's row. One that stays open because the database cannot be written holds nothing: the next worker

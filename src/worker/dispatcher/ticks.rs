@@ -49,19 +49,24 @@ impl Dispatcher<'_> {
 
     /// Looks for times that were computed while the clock was ahead.
     pub(super) fn bring_far_times_nearer(&mut self) -> Result<(), StoreError> {
-        for FarTime { of, from, to } in self.store.bring_far_times_nearer()? {
-            self.turn_needed = true;
-            let what = match of {
-                Far::Schedule(name) => format!("schedule {name} comes next"),
-                Far::Job { id, name } => format!("job {id} {name} is due"),
-                Far::PausedQueue(name) => format!("the pause of queue {name} ends"),
-                Far::PausedSchedule(name) => format!("the pause of schedule {name} ends"),
-                Far::PauseOfAll => "the pause of everything ends".to_owned(),
-            };
-            let (from, to) = (local_time(from), local_time(to));
-            self.notice(format!("{what} at {to}, not at {from}: the clock had been ahead"));
+        let far = self.store.bring_far_times_nearer()?;
+        self.turn_needed |= !far.is_empty();
+        for time in far {
+            self.tell_of_far_time(time);
         }
         Ok(())
+    }
+
+    pub(super) fn tell_of_far_time(&mut self, FarTime { of, from, to }: FarTime) {
+        let what = match of {
+            Far::Schedule(name) => format!("schedule {name} comes next"),
+            Far::Job { id, name } => format!("job {id} {name} is due"),
+            Far::PausedQueue(name) => format!("the pause of queue {name} ends"),
+            Far::PausedSchedule(name) => format!("the pause of schedule {name} ends"),
+            Far::PauseOfAll => "the pause of everything ends".to_owned(),
+        };
+        let (from, to) = (local_time(from), local_time(to));
+        self.notice(format!("{what} at {to}, not at {from}: the clock had been ahead"));
     }
 
     /// The moment of the next turn if nothing else happens.

@@ -27,14 +27,10 @@ impl Dispatcher<'_> {
                 claims_left: self.claims_left(),
                 left_alone: &self.unreadable,
                 only_ends: self.damage.is_some(),
+                ends_with_its_jobs: self.run.as_ref().is_some_and(|run| !run.task.has_more()),
             };
             match self.store.turn(&mut self.definitions, &request) {
-                Ok(turn) => {
-                    self.apply(turn);
-                    if let Err(error) = self.look_for_blocked() {
-                        self.handle_store_error(error)?;
-                    }
-                }
+                Ok(turn) => self.apply(turn)?,
                 Err(error) => self.handle_store_error(error)?,
             }
         }
@@ -57,7 +53,7 @@ impl Dispatcher<'_> {
     }
 
     /// The turn is on disk: now start attempts, end attempts and report.
-    fn apply(&mut self, turn: Turn) {
+    pub(super) fn apply(&mut self, turn: Turn) -> Result<()> {
         self.turn_needed = false;
         self.changes.wrote = true;
         self.unsaved.ended.clear();
@@ -91,6 +87,7 @@ impl Dispatcher<'_> {
         for event in turn.events {
             self.report(&event);
         }
+        self.look_for_blocked().or_else(|error| self.handle_store_error(error))
     }
 
     /// A drain whose last jobs are blocked goes on as long as one of them can still become ready.

@@ -93,6 +93,7 @@ impl History {
             claims_left: None,
             left_alone: &[],
             only_ends: false,
+            ends_with_its_jobs: false,
         };
         self.log(format!("turn {request:?}"));
         let (store, definitions) = self.store();
@@ -131,6 +132,7 @@ impl History {
             claims_left: None,
             left_alone: &[],
             only_ends: false,
+            ends_with_its_jobs: false,
         };
         let (store, definitions) = self.store();
         let answer = store.at(now).turn(definitions, &request).unwrap().events;
