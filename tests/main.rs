@@ -19,6 +19,7 @@ mod check;
 mod completions;
 mod controlling_terminal;
 mod copy;
+mod costs;
 mod crontab;
 mod csv;
 mod database_file;
