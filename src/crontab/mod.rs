@@ -27,6 +27,9 @@ use self::part::{CrontabJob, MissedTimes, Part, name_jobs};
 use crate::model::Schedule;
 use crate::text::{cut_end, safe_line};
 
+/// Words of a line that names the fields.
+const FIELDS: [&str; 3] = ["min", "hour", "month"];
+
 /// The longest description in characters; the comment that it is from is then kept whole.
 const MAX_DESCRIPTION: usize = 120;
 
@@ -197,7 +200,9 @@ impl CrontabReader<'_> {
     fn take_description(&mut self) -> Option<String> {
         let is_prose = |text: &&String| {
             let words = text.trim_matches(['#', '-', '=', '*', ' ', '\t', '\r']);
-            let is_heading = words.contains("dom mon dow") || words.contains("command to be executed");
+            let is_heading = words.contains("dom mon dow")
+                || words.contains("command to be executed")
+                || FIELDS.iter().all(|field| words.contains(field));
             let is_line =
                 !matches!(parse::line(words.as_bytes(), self.around.has_users), CrontabLine::Refused(_));
             words.contains(char::is_alphabetic) && !words.starts_with(['|', '.']) && !is_heading && !is_line

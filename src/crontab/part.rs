@@ -42,7 +42,7 @@ impl MissedTimes {
         match self {
             Self::AtBoot => &[],
             Self::WithinHours => &[
-                "missed = \"once\"    # as cron does after a sleep of less than 3 hours",
+                "missed = \"once\"    # as Debian's cron does after a sleep of less than 3 hours",
                 "missed_within = \"3h\"",
             ],
             Self::Lost => &["missed = \"skip\"    # \"once\" makes up for a missed time; cron does not"],

@@ -90,7 +90,7 @@ pub(super) fn file(parts: &[Part], around: &CrontabContext<'_>) -> (String, bool
     let alerts = alerts(&jobs);
     let mut text = Text::default();
     text.comment(&format!(
-        "The jobs of {}, as `runner init --from-crontab` has read them. Each runs what cron ran, when cron ran it. \
+        "The jobs of {}, as `runner init --from-crontab` has read them. Each runs what Debian's cron would run, and when. \
          `runner check` shows them; `runner apply` puts them into the database, again after each edit of this file.",
         around.source
     ));

@@ -28,7 +28,7 @@ const SCHEMA_NAME: &str = "jobs.schema.json";
 const SCHEMA_LINE: &str = "#:schema ./jobs.schema.json";
 
 /// Where cron keeps the crontabs of users, under their names.
-const SPOOLS: [&str; 2] = ["/var/spool/cron/crontabs", "/var/spool/cron"];
+const SPOOLS: [&str; 3] = ["/var/spool/cron/crontabs", "/var/spool/cron", "/etc/crontabs"];
 
 /// Writes a job file, never over an existing one.
 pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitStatus> {
@@ -351,7 +351,7 @@ mod tests {
         }
         assert_eq!(Source::of(None, true).unwrap().words(), "/etc/crontab");
         assert_eq!(Source::of(None, false).unwrap().words(), "crontab -l");
-        for kept in ["/var/spool/cron/crontabs/me", "/var/spool/cron/me"] {
+        for kept in ["/var/spool/cron/crontabs/me", "/var/spool/cron/me", "/etc/crontabs/me"] {
             assert_eq!(of(kept).owner(), Some("me"), "{kept}");
         }
         assert_eq!(of("/home/me/crontab").owner(), None);
