@@ -57,7 +57,7 @@
 //! | how a failure is named | `model/classify.rs` |
 //! | what an exit status of a tool means | a row of `policy/exit_statuses.toml` and a situation in `tests/statuses/`; whose status it is, `policy/whose.rs` |
 //! | a key of a job, or of a schedule | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |
-//! | an option of `enqueue` | `cli/options.rs`: flag and key of a batch line; what it changes of the definition goes through `layer` there |
+//! | an option of `enqueue` | a row of `cli/options.rs`: flag and key of a batch line; what it changes of the definition is a row of `model/keys.rs`, too; a new form of value, `cli/option_value.rs` |
 //! | the numbers of each name, and the timeline of the page | `store/read/stats.rs` |
 //! | a column of a list | `view/text/lists.rs`, of dead letters `dead.rs`; of its JSON `view/json.rs`; where it needs a new fact, the file of this name in `cli/commands/inspect/` |
 //! | the page of `inspect --html` | `view/page/`; its look, `style.css` there; what it is given, `cli/commands/inspect/page.rs` |

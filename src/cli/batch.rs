@@ -129,7 +129,7 @@ impl Batch<'_> {
         if let Some(key) = twice {
             bail!(invalid(format!("the key {key:?} is given twice")));
         }
-        let line = JobOptions::from_line(keys).map_err(invalid)?;
+        let line = JobOptions::from_line(&keys).map_err(invalid)?;
         line.check()?;
         let part = line.definition_part();
         let definition = if let Some((_, definition)) = self.shared.iter().find(|(seen, _)| *seen == part) {

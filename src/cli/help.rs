@@ -38,28 +38,12 @@ pub fn manual(verb: &str) -> Option<&'static str> {
     }
 }
 
-/// What the help of `run` and `enqueue` only names, so that it stays below forty lines, and the arguments that their usage shows.
-const RARE: [&str; 16] = [
-    "names",
-    "args",
-    "priority",
-    "retryable",
-    "jitter",
-    "auto_retry_for",
-    "never_retry_for",
-    "success_exit_codes",
-    "warning_exit_codes",
-    "grace_period",
-    "expires_in",
-    "cwd",
-    "on_conflict",
-    "after",
-    "after_any",
-    "no_deps",
-];
-
+/// Hides what the help of `run` and `enqueue` only names, so that it stays below forty lines, and the arguments that their usage
+/// shows.
 fn hide_rare(arg: Arg, hidden: bool) -> Arg {
-    if RARE.contains(&arg.get_id().as_str()) { arg.hide(hidden) } else { arg }
+    let names = VERB_OF_A_JOB.split("{after-help}").take(1).flat_map(str::split_whitespace);
+    let is_named = |long| names.clone().any(|name| name.strip_prefix("--") == Some(long));
+    if arg.is_positional() || arg.get_long().is_some_and(is_named) { arg.hide(hidden) } else { arg }
 }
 
 /// With `NEXT` it has at most 23 lines of 60 columns, because the prompt takes the last of a terminal's 24 lines.

@@ -17,6 +17,7 @@ mod job_file;
 mod main;
 mod named_file;
 mod namesakes;
+mod option_value;
 mod options;
 mod own_file;
 mod plan;

@@ -124,7 +124,7 @@ impl<'a> Planner<'a> {
         if !job.definition.ad_hoc && plan.file.is_none() {
             plan.file = Some(job_file::path_of(self.file()?)?);
         }
-        let no_deps = options.iter().any(|layer| layer.no_deps);
+        let no_deps = options.iter().any(|layer| layer.no_deps == Some(true));
         let declared = if job.definition.ad_hoc { None } else { self.file()?.job(&job.definition.name) };
         let Some(declared) = declared.filter(|_| !no_deps) else {
             return Ok(plan.push(job, std::iter::empty()));
@@ -143,8 +143,7 @@ impl<'a> Planner<'a> {
 
     /// One job of a definition.
     pub fn job(&self, definition: Arc<JobDefinition>, options: &[&JobOptions]) -> Result<NewJob> {
-        let args = options.iter().map(|layer| &layer.args).find(|args| !args.is_empty());
-        let args = args.cloned().unwrap_or_default();
+        let args = options.iter().find_map(|layer| layer.args.clone()).unwrap_or_default();
         check_limits(&definition, &args)?;
         Ok(NewJob {
             args,
@@ -167,7 +166,7 @@ impl<'a> Planner<'a> {
         }
         let options = JobOptions {
             name: Some(name.clone()),
-            args: old.args.clone(),
+            args: Some(old.args.clone()),
             label: old.label.clone(),
             idempotency_key: old.idempotency_key.clone(),
             ..JobOptions::default()
@@ -181,12 +180,12 @@ impl<'a> Planner<'a> {
 
     /// The jobs that the options name: those of the first layer that has a list of the kind.
     fn dependencies(&self, options: &[&JobOptions]) -> Result<Vec<(Dependency, DependencyKind)>> {
-        let first = |list: fn(&JobOptions) -> &Vec<JobRef>| -> Result<Vec<i64>> {
-            let lists = options.iter().map(|layer| list(layer).as_slice());
-            let jobs = lists.into_iter().find(|jobs| !jobs.is_empty()).unwrap_or_default();
-            jobs.iter().map(|job| self.id_of(job)).collect()
+        let first = |list: fn(&JobOptions) -> Option<&Vec<JobRef>>| -> Result<Vec<i64>> {
+            let jobs = options.iter().find_map(|layer| list(layer)).into_iter().flatten();
+            jobs.map(|job| self.id_of(job)).collect()
         };
-        let (after, after_any) = (first(|layer| &layer.after)?, first(|layer| &layer.after_any)?);
+        let (after, after_any) =
+            (first(|layer| layer.after.as_ref())?, first(|layer| layer.after_any.as_ref())?);
         if let Some(id) = after.iter().find(|id| after_any.contains(id)) {
             bail!(
                 CliError::usage(format!("job {id} stands in --after and in --after-any"))

@@ -2,12 +2,13 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
 
 use crate::call_target::to_type;
 use crate::model::{
     self, Backoff, Bytes, DeadReason, Jitter, JobDefinition, JobState, Limits, RetryPolicy, Strategy,
+    WholeNumber,
 };
 use crate::store::OnConflict;
 use crate::text::{Millis, did_you_mean, is_word};
@@ -50,11 +51,14 @@ pub fn dead_reason(text: &str) -> Result<DeadReason, String> {
 }
 
 pub fn priority(text: &str) -> Result<i32, String> {
-    let max = JobDefinition::MAX_PRIORITY;
-    text.parse()
-        .ok()
-        .filter(|priority| (-max..=max).contains(priority))
-        .ok_or_else(|| format!("a priority is a whole number from {} to {max}", -max))
+    whole_number("priority", &(-JobDefinition::MAX_PRIORITY..=JobDefinition::MAX_PRIORITY), text)
+}
+
+/// A number in this range; `what` is its name in the error.
+pub fn whole_number<N: WholeNumber>(what: &str, range: &RangeInclusive<N>, text: &str) -> Result<N, String> {
+    let number = text.parse().ok().and_then(|number: i64| N::try_from(number).ok());
+    let taken = number.filter(|number| range.contains(number));
+    taken.ok_or_else(|| format!("a {what} is a whole number from {} to {}", range.start(), range.end()))
 }
 
 pub fn max_attempts(text: &str) -> Result<u32, String> {
@@ -95,20 +99,14 @@ pub fn exit_status(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| "an exit status is a whole number from 0 to 255".to_owned())
 }
 
-/// Exit statuses, each once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statuses(pub Vec<u8>);
-
 /// The exit statuses that are a success: `0,24`.
-pub fn successes(text: &str) -> Result<Statuses, String> {
-    match warnings(text)? {
-        Statuses(list) if list.is_empty() => Err("with an empty list no attempt could succeed".to_owned()),
-        statuses => Ok(statuses),
-    }
+pub fn successes(text: &str) -> Result<Vec<u8>, String> {
+    let list = warnings(text)?;
+    if list.is_empty() { Err("with an empty list no attempt could succeed".to_owned()) } else { Ok(list) }
 }
 
 /// The exit statuses that are a success with a warning; an empty text stands for none.
-pub fn warnings(text: &str) -> Result<Statuses, String> {
+pub fn warnings(text: &str) -> Result<Vec<u8>, String> {
     let mut list = Vec::new();
     for word in text.split(',').filter(|_| !text.is_empty()) {
         let status = exit_status(word.trim())?;
@@ -117,7 +115,7 @@ pub fn warnings(text: &str) -> Result<Statuses, String> {
         }
         list.push(status);
     }
-    Ok(Statuses(list))
+    Ok(list)
 }
 
 /// How long ago a job finished. The hint for a bare number offers days first, because most people mean days.
@@ -250,8 +248,8 @@ fn multiplier(text: &str) -> Result<f64, String> {
 }
 
 /// The directory of a job.
-pub fn folder(path: OsString) -> Result<PathBuf, String> {
-    if path.is_empty() { Err("it is empty; . is the current directory".to_owned()) } else { Ok(path.into()) }
+pub fn folder(path: Bytes) -> Result<Bytes, String> {
+    if path.0.is_empty() { Err("it is empty; . is the current directory".to_owned()) } else { Ok(path) }
 }
 
 /// A list of delays, each used once.

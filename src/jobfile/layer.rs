@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::env;
+use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +13,8 @@ use super::diagnostics::{Mistakes, Span};
 use super::read::{Entry, Value, distinct};
 use super::{foreign_times, retry};
 use crate::model::{
-    Backoff, Bytes, CodePattern, EnvFile, JobDefinition, JobLayer, Missed, ReadForm, Schedule, check_key,
-    check_variable,
+    Backoff, Bytes, CodePattern, EnvFile, JobDefinition, JobLayer, Missed, ReadForm, Schedule, WholeNumber,
+    check_key, check_variable,
 };
 use crate::text::{Millis, human_size};
 
@@ -106,9 +107,8 @@ impl ReadForm for Form<'_> {
         Some(variables(self.value, self.mistakes))
     }
 
-    fn priority(&mut self) -> Option<i32> {
-        let max = JobDefinition::MAX_PRIORITY;
-        self.value.integer(-max..=max, self.mistakes)
+    fn integer<N: WholeNumber>(&mut self, range: RangeInclusive<N>) -> Option<N> {
+        self.value.integer(range, self.mistakes)
     }
 
     fn duration(&mut self) -> Option<Millis> {

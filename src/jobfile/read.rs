@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostics::{Mistake, Mistakes, Span};
-use crate::model::{JobDefinition, MAX_ARG_STRLEN};
+use crate::model::{JobDefinition, MAX_ARG_STRLEN, WholeNumber};
 use crate::text::{Millis, nearest, parse_size, with_units};
 
 /// The longest string that a message quotes.
@@ -163,10 +163,11 @@ impl<'t> Value<'t> {
     }
 
     /// A whole number in `range`.
-    pub(super) fn integer<N>(self, range: RangeInclusive<N>, mistakes: &mut Mistakes) -> Option<N>
-    where
-        N: Copy + PartialOrd + TryFrom<i64> + std::fmt::Display,
-    {
+    pub(super) fn integer<N: WholeNumber>(
+        self,
+        range: RangeInclusive<N>,
+        mistakes: &mut Mistakes,
+    ) -> Option<N> {
         let number = self.as_integer().and_then(|number| N::try_from(number).ok());
         let taken = number.filter(|number| range.contains(number));
         if taken.is_none() {

@@ -4,6 +4,8 @@
 //! that is new, is a function of [`ReadForm`].
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 use super::{Backoff, Bytes, CodePattern, EnvFile, Jitter, JobDefinition, Missed, check_name};
 use crate::text::Millis;
@@ -32,7 +34,7 @@ macro_rules! keys {
     (
         read_by_hand { $($alone:ident;)+ }
         in_layers {
-            $($key:ident: $type:ty, $place:ident, $form:ident $(($parse:path))?
+            $($key:ident: $type:ty, $place:ident, $form:ident $(($allowed:expr))?
               $(=> $field:ident $(since_minor $minor:literal)?)?;)+
         }
     ) => {
@@ -54,7 +56,7 @@ macro_rules! keys {
             /// Reads the value of a key. Whether there is such a key in a layer.
             pub fn read(&mut self, key: &str, reader: &mut impl ReadForm) -> bool {
                 match key {
-                    $(stringify!($key) => self.$key = reader.$form($($parse)?),)+
+                    $(stringify!($key) => self.$key = reader.$form($($allowed)?),)+
                     _ => return false,
                 }
                 true
@@ -119,7 +121,7 @@ keys! {
         env_file: Vec<EnvFile>, Shared, env_files => env_file;
         stdin: String, Shared, input => stdin;
         queue: String, Shared, parsed(valid_name) => queue;
-        priority: i32, Shared, priority => priority;
+        priority: i32, Shared, integer(-JobDefinition::MAX_PRIORITY..=JobDefinition::MAX_PRIORITY) => priority;
         timeout: Millis, Shared, duration_above_zero => timeout;
         grace_period: Millis, Shared, duration => grace_period;
         expires_in: Millis, Shared, duration_above_zero => expires_in;
@@ -153,23 +155,35 @@ fn valid_name(name: &str) -> Result<String, String> {
     check_name(name).map(|()| name.to_owned())
 }
 
+/// A type of whole numbers that a key can have.
+pub trait WholeNumber: Copy + PartialOrd + TryFrom<i64> + Display {}
+
+impl<N: Copy + PartialOrd + TryFrom<i64> + Display> WholeNumber for N {}
+
 /// The forms that values have. Each function reads the value that the reader stands at; none if it is not of that form,
-/// which the reader has recorded.
+/// which the reader has recorded. Those with a body here belong to keys that no option has.
 pub trait ReadForm {
     fn boolean(&mut self) -> Option<bool>;
     fn text(&mut self) -> Option<String>;
     /// A string that this function takes; its error says what is allowed.
     fn parsed<T>(&mut self, parse: fn(&str) -> Result<T, String>) -> Option<T>;
     fn unique_key(&mut self) -> Option<String>;
-    fn input(&mut self) -> Option<String>;
+    fn input(&mut self) -> Option<String> {
+        None
+    }
     fn path(&mut self) -> Option<Bytes>;
     fn argv(&mut self) -> Option<Vec<Bytes>>;
-    fn env_files(&mut self) -> Option<Vec<EnvFile>>;
+    fn env_files(&mut self) -> Option<Vec<EnvFile>> {
+        None
+    }
     fn variables(&mut self) -> Option<BTreeMap<Bytes, Bytes>>;
-    fn priority(&mut self) -> Option<i32>;
+    /// A whole number in this range.
+    fn integer<N: WholeNumber>(&mut self, range: RangeInclusive<N>) -> Option<N>;
     fn duration(&mut self) -> Option<Millis>;
     fn duration_above_zero(&mut self) -> Option<Millis>;
-    fn output_limit(&mut self) -> Option<u64>;
+    fn output_limit(&mut self) -> Option<u64> {
+        None
+    }
     fn exit_statuses(&mut self) -> Option<Vec<u8>>;
     /// The same, where an empty list takes back an outer one.
     fn warning_statuses(&mut self) -> Option<Vec<u8>>;
@@ -177,8 +191,12 @@ pub trait ReadForm {
     fn backoff(&mut self) -> Option<Backoff>;
     fn codes(&mut self) -> Option<Vec<CodePattern>>;
     /// A string, or an array of lines of cron.
-    fn schedule(&mut self) -> Option<Vec<String>>;
-    fn missed(&mut self) -> Option<Missed>;
+    fn schedule(&mut self) -> Option<Vec<String>> {
+        None
+    }
+    fn missed(&mut self) -> Option<Missed> {
+        None
+    }
 }
 
 impl JobLayer {

@@ -93,8 +93,8 @@ fn without_input(global: &Global, verb: &'static str, args: &EnqueueArgs) -> Res
         return batch::read(global, path, &options);
     }
     let planner = Planner::new(global, verb, clock::now());
-    if args.names.is_empty() && !args.all && options.command.is_none() && !options.args.is_empty() {
-        options.command = Some(Command::Argv(std::mem::take(&mut options.args)));
+    if args.names.is_empty() && !args.all && options.command.is_none() {
+        options.command = options.args.take().map(Command::Argv);
     }
     if options.command.is_some() {
         let mut plan = Plan::default();
@@ -129,7 +129,7 @@ fn without_input(global: &Global, verb: &'static str, args: &EnqueueArgs) -> Res
             to_type(verb, "--help")
         )));
     }
-    if names.len() > 1 && !options.args.is_empty() {
+    if names.len() > 1 && options.args.is_some() {
         bail!(CliError::usage("arguments after -- go to a single job, and several are named"));
     }
     check_keys(&options, names.len() == 1)?;
@@ -139,7 +139,7 @@ fn without_input(global: &Global, verb: &'static str, args: &EnqueueArgs) -> Res
 /// Refuses keys for several jobs, because only one job can hold a key.
 fn check_keys(options: &JobOptions, single: bool) -> Result<()> {
     for (option, given) in [
-        ("--unique-key", options.unique_key.is_some()),
+        ("--unique-key", options.values.unique_key.is_some()),
         ("--idempotency-key", options.idempotency_key.is_some()),
     ] {
         if given && !single {
