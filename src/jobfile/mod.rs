@@ -11,19 +11,19 @@
 //!
 //! A new key of a job needs
 //!
-//! * a row of the table in `model/keys.rs`: from there it may stand in the file, and has its place in every layer;
-//! * `since_minor N` in that row, or a line of `needs_minor_version` there, which keeps older workers from jobs that use it, and a step to the schema 1.N in
-//!   `store/file/schema.rs`, which may be empty: no worker claims a job that needs a newer version than its own;
+//! * a row of the table in `model/keys.rs`. From there it may stand in the file, and has its place in every layer. `since_minor N`
+//!   keeps older workers from jobs that use it; the first key of version 1.N brings a step in `store/file/schema.rs`, which may be
+//!   empty, and the number in `schema.sql`. `shown` names what `check` and `inspect ID` say of it;
 //! * a field of [`crate::model::JobDefinition`] with its default;
-//! * if no other key has such a value, a function for `parsed` in that row, or one of [`crate::model::ReadForm`], which
-//!   `layer` implements;
 //! * its effect, which for a command is in `process/spawn.rs`;
-//! * a line of `print_start` in `view/text/definition.rs`, which `check` and `inspect ID` show, and one of `job_json` in
-//!   `cli/commands/check.rs`;
-//! * if `enqueue` has it as a flag, a field of `cli/options.rs`, which the compiler then asks for in `layer` there;
-//! * its description and examples in `jobs.schema.json`, which tests try, and a row in `docs/job-file.md`; `UPDATE_SCHEMA=1
-//!   cargo test --lib jobfile` writes where in the schema it may stand;
-//! * a test of its effect, and a line in `CHANGELOG.md`.
+//! * its description and examples in `jobs.schema.json`, which tests try; `UPDATE_SCHEMA=1 cargo test --lib jobfile` writes where
+//!   in the schema it may stand;
+//! * as a flag and a key of a line of a batch, a row in `cli/options.rs`; if the help only names it, its name at the end of
+//!   `VERB_OF_A_JOB` in `cli/help.rs`;
+//! * if no other key has such a value, a function for `parsed` in its row, or one of [`crate::model::ReadForm`], which `layer` and
+//!   `cli/option_value.rs` implement;
+//! * if other programs have it under another name, a row in `hints` and in `cli/usage.rs`;
+//! * a row in `docs/job-file.md`, a test of its effect, and a line in `CHANGELOG.md`.
 //!
 //! A key of a schedule needs the row, the schema and the docs as well. Its field is one of [`crate::model::ScheduleText`]:
 //! `declare` in `job_table` fills it, `check_schedule` there knows without what it has no effect, `store/write/schedules.rs` keeps

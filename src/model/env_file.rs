@@ -1,6 +1,8 @@
 //! Files of variables, as the `EnvironmentFile` of systemd and the `.env` of many tools have them. What systemd and the
 //! others would read in different ways is refused, because a secret that is cut short or keeps its quotes is found out late.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Bytes, MAX_ARG_STRLEN, check_variable};
@@ -13,6 +15,12 @@ pub struct EnvFile {
     /// The file may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
+}
+
+impl fmt::Display for EnvFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.path.to_text(), if self.optional { ", if there is one" } else { "" })
+    }
 }
 
 /// A name with its value.

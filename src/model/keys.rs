@@ -7,7 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use super::{Backoff, Bytes, CodePattern, EnvFile, Jitter, JobDefinition, Missed, check_name};
+use serde_json::{Value, json};
+
+use super::{
+    Backoff, Bytes, CodePattern, EnvFile, INHERITED_ALWAYS, Jitter, JobDefinition, Missed, check_name,
+};
 use crate::text::Millis;
 
 /// Where a key may stand.
@@ -28,14 +32,28 @@ pub struct Key {
     pub form: Option<&'static str>,
 }
 
+/// A value that [`JobDefinition::shown_values`] gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownValue {
+    pub key: &'static str,
+    /// What a screen calls it, in at most nine columns.
+    pub word: &'static str,
+    /// What a screen says of it, a line each; none if it is what it is for every job.
+    pub lines: Vec<String>,
+    /// The value as a definition stores it, whatever it is.
+    pub json: Value,
+}
+
 /// Makes [`KEYS`] and [`JobLayer`] of the table. The first rows are no part of a layer. Of the others, `=> field` replaces that
-/// field of the definition; what has none is resolved by hand in `layer`, or does not belong to the definition.
+/// field of the definition; what has none is resolved by hand in `layer`, or does not belong to the definition. `shown WORD
+/// FUNCTION` makes the field one of [`JobDefinition::shown_values`], with the lines that the function says of it; the screens
+/// show the others by hand, several in a line.
 macro_rules! keys {
     (
         read_by_hand { $($alone:ident;)+ }
         in_layers {
             $($key:ident: $type:ty, $place:ident, $form:ident $(($allowed:expr))?
-              $(=> $field:ident $(since_minor $minor:literal)?)?;)+
+              $(=> $field:ident $(since_minor $minor:literal)? $(shown $word:literal $say:ident)?)?;)+
         }
     ) => {
         /// Every key of a job.
@@ -100,6 +118,16 @@ macro_rules! keys {
                 $($($(if self.$field != plain.$field { needs = needs.max($minor); })?)?)+
                 needs
             }
+
+            /// What the command starts with, in the order of the table. `check` and `inspect ID` show it.
+            pub fn shown_values(&self) -> Vec<ShownValue> {
+                let plain = JobDefinition::new("", super::Command::Argv(Vec::new()), Bytes::default());
+                vec![$($($({
+                    let lines = if self.$field == plain.$field { Vec::new() } else { $say(&self.$field) };
+                    let (key, json) = (stringify!($key), json!(self.$field));
+                    ShownValue { key, word: $word, lines, json }
+                },)?)?)+]
+            }
         }
     };
 }
@@ -117,8 +145,8 @@ keys! {
     in_layers {
         launcher: Vec<Bytes>, Shared, argv => launcher;
         cwd: Bytes, Shared, path => cwd;
-        inherit_env: bool, Shared, boolean => inherit_env since_minor 1;
-        env_file: Vec<EnvFile>, Shared, env_files => env_file;
+        inherit_env: bool, Shared, boolean => inherit_env since_minor 1 shown "inherits" only_a_few;
+        env_file: Vec<EnvFile>, Shared, env_files => env_file shown "env_file" each;
         stdin: String, Shared, input => stdin;
         queue: String, Shared, parsed(valid_name) => queue;
         priority: i32, Shared, integer(-JobDefinition::MAX_PRIORITY..=JobDefinition::MAX_PRIORITY) => priority;
@@ -153,6 +181,16 @@ fn without(list: Option<&Vec<u8>>, nearer: Option<&Vec<u8>>) -> Option<Vec<u8>> 
 
 fn valid_name(name: &str) -> Result<String, String> {
     check_name(name).map(|()| name.to_owned())
+}
+
+/// A line for each value of a list, or for one that is given.
+fn each<'v, T: Display + 'v>(values: impl IntoIterator<Item = &'v T>) -> Vec<String> {
+    values.into_iter().map(ToString::to_string).collect()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as all that say a field")]
+fn only_a_few(_: &bool) -> Vec<String> {
+    vec![format!("only {} of the worker's environment", INHERITED_ALWAYS.join(", "))]
 }
 
 /// A type of whole numbers that a key can have.

@@ -46,7 +46,7 @@ pub use error_code::{
 };
 pub use event::{Event, PendingJob, RecordedAttempt, SkipReason, UnseenEnd};
 pub use job::{Chain, Command, INHERITED_ALWAYS, JobDefinition, JobLabel, Link, OwnSchedule, job_title};
-pub use keys::{JobLayer, KEYS, KeyPlace, ReadForm, WholeNumber};
+pub use keys::{JobLayer, KEYS, KeyPlace, ReadForm, ShownValue, WholeNumber};
 pub use layer::Contradiction;
 pub use limits::{Limits, Rate};
 pub use names::{

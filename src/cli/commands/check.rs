@@ -423,7 +423,8 @@ fn job_json(
 ) -> Value {
     let times = |declared| schedules.next_times(declared).into_iter().map(rfc3339).collect::<Vec<_>>();
     let policy = &definition.written_policy();
-    json!({
+    let shown = definition.shown_values().into_iter().map(|value| (value.key.to_owned(), value.json));
+    let before = json!({
         "name": definition.name,
         "policy": {
             "retryable": policy.retryable,
@@ -434,8 +435,8 @@ fn job_json(
         },
         "delays": delays(policy).take(MAX_DELAYS).collect::<Vec<_>>(),
         "cwd": definition.cwd,
-        "inherit_env": definition.inherit_env,
-        "env_file": definition.env_file,
+    });
+    let after = json!({
         "env": env_names(definition),
         "stdin_bytes": definition.stdin.as_ref().map(String::len),
         "unique_key": definition.unique_key,
@@ -445,7 +446,9 @@ fn job_json(
         "notes": policy::notes(definition),
         "schedules": declared.map(|declared| &declared.text.lines),
         "next": declared.map(times),
-    })
+    });
+    let parts = [before, Value::Object(shown.collect()), after];
+    parts.into_iter().flat_map(|part| part.as_object().cloned().unwrap_or_default()).collect()
 }
 
 /// A backoff with the keys of the job file, durations in milliseconds.

@@ -1,6 +1,6 @@
 //! The definition of a job in words: its command, and what it starts with and is retried by.
 
-use crate::model::{Backoff, Bytes, CodePattern, Command, INHERITED_ALWAYS, Jitter, JobDefinition, Strategy};
+use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, JobDefinition, Strategy};
 use crate::text::{Millis, counted, safe_line, shell_word};
 use crate::view::terminal::Output;
 
@@ -31,14 +31,10 @@ pub fn print_command(out: &mut Output, definition: &JobDefinition, args: &[Bytes
 
 /// Prints what the command starts with, as far as that is not what every command starts with.
 pub fn print_start(out: &mut Output, definition: &JobDefinition) {
-    if !definition.inherit_env {
-        let inherited = INHERITED_ALWAYS.join(", ");
-        out.fact("inherits", &format!("only {inherited} of the worker's environment"));
-    }
-    for (index, file) in definition.env_file.iter().enumerate() {
-        let word = if index == 0 { "env_file" } else { "" };
-        let or_none = if file.optional { ", if there is one" } else { "" };
-        out.fact(word, &format!("{}{or_none}", safe_line(&file.path.to_text())));
+    for value in definition.shown_values() {
+        for (index, line) in value.lines.iter().enumerate() {
+            out.fact(if index == 0 { value.word } else { "" }, &safe_line(line));
+        }
     }
 }
 
