@@ -73,3 +73,13 @@ impl CallTarget {
 pub fn to_type(verb: &str, arguments: impl Display) -> String {
     CallTarget::of_this_call().to_type(verb, arguments)
 }
+
+/// The text with the command to type in the place of each `$runner VERB`.
+pub fn with_commands(text: &str) -> String {
+    let mut parts = text.split("$runner ");
+    let start = parts.next().unwrap_or_default().to_owned();
+    parts.fold(start, |text, part| {
+        let end = part.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(part.len());
+        text + &to_type(&part[..end], "") + &part[end..]
+    })
+}

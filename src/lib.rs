@@ -82,6 +82,7 @@
 //! | what a call from inside a job does not wait for | `store/write/inside.rs`, its words in `cli/inside.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; whether it can go on, `store/write/stuck.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/run`; what follows, `store/write/fire.rs` |
+//! | what is proposed for a key, a verb or an option of another program | a row of `text/foreign_words.toml` |
 //! | what is proposed for a schedule of another program | `jobfile/foreign_times.rs`, and then `tests/hints/run` |
 //! | a column of jobs | `schema.sql`, at the end of the columns and without a new guard, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/jobs.rs`; shown by `view/json.rs`, `view/text/job.rs`, `docs/reference.md` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |

@@ -45,6 +45,10 @@ fn words_of_other_programs_are_told_what_to_type() {
         ("list", "tip: `runner inspect` shows what ran and what waits"),
         ("kill 7", "tip: `runner cancel NAME` ends a job"),
         (
+            "--db /other.db explain 7",
+            "tip: `runner inspect --db /other.db ID` says why a job is in its state, `runner check --db /other.db NAME --exit N` what would follow an exit",
+        ),
+        (
             "explain 7",
             "tip: `runner inspect ID` says why a job is in its state, `runner check NAME --exit N` what would follow an exit",
         ),

@@ -22,7 +22,7 @@
 //!   `VERB_OF_A_JOB` in `cli/help.rs`;
 //! * if no other key has such a value, a function for `parsed` in its row, or one of [`crate::model::ReadForm`], which `layer` and
 //!   `cli/option_value.rs` implement;
-//! * if other programs have it under another name, a row in `hints` and in `cli/usage.rs`;
+//! * if other programs have it under another name, that in `text/foreign_words.toml`;
 //! * a row in `docs/job-file.md`, a test of its effect, and a line in `CHANGELOG.md`.
 //!
 //! A key of a schedule needs the row, the schema and the docs as well. Its field is one of [`crate::model::ScheduleText`]:

@@ -1,6 +1,7 @@
-//! How values are written and read: durations, sizes, times, plurals, near names, and text from jobs made safe for a
-//! terminal.
+//! How values are written and read: durations, sizes, times, plurals, near names, words of other programs, and text from jobs
+//! made safe for a terminal.
 
+mod foreign_words;
 mod last_line;
 #[cfg(test)]
 mod mutated;
@@ -9,6 +10,7 @@ mod time;
 mod units;
 mod zone;
 
+pub use foreign_words::{Meanings, foreign_words};
 pub use last_line::{last_line, last_lines, last_said, shown_line, written_last};
 #[cfg(test)]
 pub use mutated::mutated;

@@ -5,7 +5,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use crate::call_target::with_commands;
 use crate::jobfile::JobFile;
+use crate::jobfile::keys::Section;
+use crate::text::{Millis, foreign_words};
 
 /// The hint of the first mistake of this file; none where it only lists the keys that there are.
 fn hint(text: &str) -> Option<String> {
@@ -138,6 +141,47 @@ fn keys_of_other_programs_lead_to_what_their_author_meant() {
         let text = format!("[jobs.a]\n{key}\ncommand = 'true'\n");
         assert_eq!(row, format!("{key} -> {}", hint(&text).as_deref().unwrap_or("-")));
     }
+}
+
+#[test]
+fn each_row_about_a_key_is_told_and_leads_to_one_of_ours() {
+    let mut told = 0;
+    for (section, around) in [
+        ("keys of a job", "[jobs.a]\nKEY\ncommand = 'true'"),
+        ("keys of backoff", "[jobs.a]\ncommand = 'true'\n[jobs.a.backoff]\nKEY"),
+        ("keys of a queue", "[queues.a]\nKEY"),
+        ("keys of a file", "KEY"),
+    ] {
+        for (theirs, ours) in foreign_words(section).expect("a section") {
+            let (key, of_type) = theirs.split_once(':').unwrap_or((theirs, "datetime"));
+            let value = match of_type {
+                "array" => "['x']",
+                "boolean" => "true",
+                "integer" => "3",
+                "table" => "{ x = 1 }",
+                _ if key == "VARIABLE" || of_type == "string" => "'x'",
+                _ => "2026-11-22",
+            };
+            let hint = hint(&around.replace("KEY", &format!("{key} = {value}"))).unwrap_or_default();
+            let starts = |start: String| assert!(hint.starts_with(&start), "{section}, {theirs}: {hint}");
+            match *ours.split(' ').collect::<Vec<_>>() {
+                ["key", key] => {
+                    assert!(Section::ALL.iter().any(|section| section.has(key)), "{section}, {theirs}");
+                    assert!(hint.contains(&format!("`{key}`")), "{section}, {theirs}: {hint}");
+                }
+                ["span", key, unit] => {
+                    assert!(Section::Job.has(key) && Millis::parse(&format!("1{unit}")).is_ok(), "{theirs}");
+                    starts(format!("write {key} = \"30s\""));
+                }
+                ["retries"] => starts("write `max_attempts = ".to_owned()),
+                ["pace"] => starts("write schedule = \"every ".to_owned()),
+                ["user"] => starts("root's worker runs it as another user".to_owned()),
+                _ => assert_eq!(hint, with_commands(ours), "{section}, {theirs}"),
+            }
+            told += 1;
+        }
+    }
+    assert!(told > 250, "{told}");
 }
 
 #[test]
