@@ -1,5 +1,8 @@
 //! Options of `enqueue`: each goes before what the job file says, for this job.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use crate::support::{Sandbox, Value, assert_fields, json};
 
 const JOB: &str = r#"
@@ -186,6 +189,17 @@ fn values_that_cannot_be_taken_are_usage_errors() {
         sandbox.run(&format!("enqueue job {options}")).exits(2).prints("");
     }
     sandbox.call("enqueue job --unique-key").arg("").run().exits(2);
+    assert!(!sandbox.db().exists());
+}
+
+#[test]
+fn a_value_that_is_no_text_is_told_with_its_option() {
+    let sandbox = Sandbox::empty();
+    for option in ["--queue", "--priority", "--after", "--auto-retry-for", "--label", "--backoff"] {
+        let call = sandbox.call(&format!("enqueue {option}")).arg(OsStr::from_bytes(b"a\xff"));
+        let ran = call.arg("--").arg("true").run().exits(2).prints("");
+        ran.says(&format!("for '{option} ")).says(">': it is not UTF-8\n");
+    }
     assert!(!sandbox.db().exists());
 }
 

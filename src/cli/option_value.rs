@@ -52,6 +52,7 @@ impl OptionValue<'_> {
         read.map_err(|why| self.wrong = Some(why)).ok()
     }
 
+    /// The value of a key, if it is of this type; none for a null.
     fn json<T: DeserializeOwned>(&mut self, json: &Value) -> Option<T> {
         let read = Option::deserialize(json).map_err(|error| error.to_string());
         self.checked(read).flatten()

@@ -10,7 +10,8 @@ use std::ops::RangeInclusive;
 use serde_json::{Value, json};
 
 use super::{
-    Backoff, Bytes, CodePattern, EnvFile, INHERITED_ALWAYS, Jitter, JobDefinition, Missed, check_name,
+    Backoff, Bytes, CodePattern, Command, EnvFile, INHERITED_ALWAYS, Jitter, JobDefinition, Missed,
+    check_name,
 };
 use crate::text::Millis;
 
@@ -110,7 +111,7 @@ macro_rules! keys {
         impl JobDefinition {
             /// The minor version that brought the newest key that this definition uses.
             pub fn needs_minor_version(&self) -> u32 {
-                let plain = JobDefinition::new("", super::Command::Argv(Vec::new()), Bytes::default());
+                let plain = plain();
                 // An older program could not read the alerts either.
                 let of_alerts = self.alerts().map(|(_, alert)| alert.needs_minor_version());
                 let has_warnings = !self.exit.warning.is_empty() || self.on_warning.is_some();
@@ -121,7 +122,7 @@ macro_rules! keys {
 
             /// What the command starts with, in the order of the table. `check` and `inspect ID` show it.
             pub fn shown_values(&self) -> Vec<ShownValue> {
-                let plain = JobDefinition::new("", super::Command::Argv(Vec::new()), Bytes::default());
+                let plain = plain();
                 vec![$($($({
                     let lines = if self.$field == plain.$field { Vec::new() } else { $say(&self.$field) };
                     let (key, json) = (stringify!($key), json!(self.$field));
@@ -172,6 +173,11 @@ keys! {
         fresh_within: Millis, Job, duration_above_zero;
         random_delay: Millis, Job, duration_above_zero;
     }
+}
+
+/// A definition in which every key has its default.
+fn plain() -> JobDefinition {
+    JobDefinition::new("", Command::Argv(Vec::new()), Bytes::default())
 }
 
 fn without(list: Option<&Vec<u8>>, nearer: Option<&Vec<u8>>) -> Option<Vec<u8>> {
