@@ -63,7 +63,10 @@ impl ErrorCode {
         }
         let code = Self::parse(text)?;
         if code.is_reserved() {
-            return Err(format!("{text:?} is reserved: only runner gives it; choose another name"));
+            let other = code.similar_to_reserved();
+            return Err(format!(
+                "{text:?} is reserved: only runner gives it; choose another name, such as {other:?}"
+            ));
         }
         if code.is_built_in() {
             return Err(format!("{text:?} is reserved for failures that nothing maps; choose another name"));
@@ -94,6 +97,18 @@ impl ErrorCode {
     /// One of [`RESERVED`].
     pub fn is_reserved(&self) -> bool {
         RESERVED.contains(&self.as_str())
+    }
+
+    /// A name that a job may give instead of this one of [`RESERVED`].
+    fn similar_to_reserved(&self) -> &'static str {
+        match self.as_str() {
+            INTERRUPTED => "STOPPED",
+            WORKER_CRASHED => "CRASHED",
+            TIMEOUT => "TOO_SLOW",
+            SPAWN_FAILED => "NOT_STARTED",
+            EXPIRED => "TOO_LATE",
+            _ => "ABORTED",
+        }
     }
 
     /// `EXIT_<n>` or `SIGNAL_<NAME>` as runner would form it.
@@ -329,6 +344,11 @@ mod tests {
     fn runners_own_codes_are_no_targets() {
         for reserved in RESERVED.into_iter().chain(["EXIT_3", "SIGNAL_KILL", "SIGNAL_34"]) {
             assert!(ErrorCode::parse_target(reserved).is_err(), "{reserved}");
+        }
+        for reserved in RESERVED {
+            let why = ErrorCode::parse_target(reserved).unwrap_err();
+            let other = why.rsplit('"').nth(1).unwrap();
+            assert!(ErrorCode::parse_target(other).is_ok(), "{why}");
         }
         for free in ["EXIT_CODE", "EXIT_03", "SIGNAL_LOST", "TIMED_OUT"] {
             assert!(ErrorCode::parse_target(free).is_ok(), "{free}");

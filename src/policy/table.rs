@@ -14,6 +14,9 @@ pub(super) struct Tool {
     pub name: String,
     /// The words that name what it is to do, as far as its rows depend on them.
     pub subcommands: Vec<String>,
+    /// The same as letters among its options, as `c` of `tar -czf x`, and the letters after which a value may follow.
+    pub letters: String,
+    pub letters_with_values: String,
     pub rows: Vec<Row>,
 }
 
@@ -27,6 +30,10 @@ pub(super) struct Row {
     pub shared: bool,
     /// The subcommands for which alone it holds; none if it holds for each call.
     pub only: Vec<String>,
+    /// It does not hold for calls with one of these words.
+    pub except: Vec<String>,
+    /// The tool gives it only with this assignment in its environment; empty if it always does.
+    pub only_with: String,
 }
 
 /// What is to be done after an exit status.
@@ -73,7 +80,14 @@ fn tool(table: &DeTable<'_>) -> Option<Tool> {
         Some(rows) => tables(rows.get_ref())?.map(|table| row(table?)).collect::<Option<_>>()?,
         None => Vec::new(),
     };
-    Some(Tool { name: text(table, "name")?, subcommands: texts(table, "subcommands")?, rows })
+    let letters = |key| text(table, key).unwrap_or_default();
+    Some(Tool {
+        name: text(table, "name")?,
+        subcommands: texts(table, "subcommands")?,
+        letters: letters("letters"),
+        letters_with_values: letters("letters_with_values"),
+        rows,
+    })
 }
 
 fn row(table: &DeTable<'_>) -> Option<Row> {
@@ -83,6 +97,8 @@ fn row(table: &DeTable<'_>) -> Option<Row> {
         kind: StatusKind::parse(&text(table, "kind")?)?,
         shared: table.get("shared").is_some_and(|shared| shared.get_ref().as_bool() == Some(true)),
         only: texts(table, "only")?,
+        except: texts(table, "except")?,
+        only_with: text(table, "only_with").unwrap_or_default(),
     })
 }
 
@@ -117,12 +133,13 @@ mod tests {
         assert!(tools.len() >= 30);
         let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
         assert_eq!(names.len(), tools.len());
-        for Tool { name, subcommands, rows } in &tools {
+        for Tool { name, subcommands, letters, rows, .. } in &tools {
+            let known = |word: &String| subcommands.contains(word) || letters.split("").any(|it| it == word);
             let mut said = BTreeSet::new();
-            for Row { exit, meaning, only, .. } in rows {
+            for Row { exit, meaning, only, except, .. } in rows {
                 let length = meaning.chars().count();
                 assert!(*exit > 0 && (1..=60).contains(&length), "{name} {exit}: {length} characters");
-                assert!(only.iter().all(|word| subcommands.contains(word)), "{name} {exit}: {only:?}");
+                assert!(only.iter().chain(except).all(known), "{name} {exit}: {only:?} {except:?}");
                 let calls =
                     if only.is_empty() { vec![""] } else { only.iter().map(|word| &**word).collect() };
                 assert!(calls.iter().all(|call| said.insert((*exit, *call))), "{name} {exit}: said twice");

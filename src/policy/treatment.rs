@@ -50,7 +50,7 @@ pub struct KnownStatus {
 
 /// The exit statuses of a job that the table knows, in order; none if it is not sure whose they are.
 pub fn known_statuses(definition: &JobDefinition) -> Vec<KnownStatus> {
-    let readings = whose::readings(definition);
+    let readings = whose::expected(definition);
     let tools: BTreeSet<&str> = readings.iter().map(|reading| reading.whose).collect();
     let known = |status: i32| {
         let of_status = whose::of_status(&readings, status);
@@ -104,7 +104,7 @@ impl Foreseen {
 
 /// What the policy of a job gets wrong by the table, a sentence for each kind of mistake.
 pub fn notes(definition: &JobDefinition) -> Vec<String> {
-    let readings = whose::readings(definition);
+    let readings = whose::expected(definition);
     let statuses: BTreeSet<i32> = readings.iter().map(|reading| reading.exit).collect();
     let (mut failing, mut given_up, mut retried) = (Vec::new(), Vec::new(), Vec::new());
     for status in statuses {

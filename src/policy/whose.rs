@@ -24,6 +24,8 @@ pub(super) struct Reading {
     pub meaning: &'static str,
     pub kind: StatusKind,
     pub is_shared: bool,
+    /// The assignment without which the program does not give it; empty if there is none.
+    pub only_with: &'static str,
 }
 
 impl Reading {
@@ -34,6 +36,7 @@ impl Reading {
             meaning: &row.meaning,
             kind: row.kind,
             is_shared: row.shared,
+            only_with: &row.only_with,
         }
     }
 }
@@ -59,6 +62,23 @@ pub(super) fn readings(definition: &JobDefinition) -> Vec<Reading> {
     found
 }
 
+/// The same, but only those that are to be expected: an assignment that one of them needs stands in the definition.
+pub(super) fn expected(definition: &JobDefinition) -> Vec<Reading> {
+    let mut found = readings(definition);
+    found.retain(|reading| reading.only_with.is_empty() || has_assignment(definition, reading.only_with));
+    found
+}
+
+/// Whether this assignment stands in the command or in the environment of a job.
+fn has_assignment(definition: &JobDefinition, assignment: &str) -> bool {
+    let in_words = match &definition.command {
+        Command::Shell(line) => line.to_text().contains(assignment),
+        Command::Argv(words) => words.iter().any(|word| word.to_text() == assignment),
+    };
+    let mut env = definition.env.iter();
+    in_words || env.any(|(name, value)| format!("{}={}", name.to_text(), value.to_text()) == assignment)
+}
+
 /// Adds the readings of a line for a shell.
 fn add_line(text: &str, found: &mut Vec<Reading>, depth: usize) {
     let Some(line) = line::read(text) else { return };
@@ -77,6 +97,7 @@ fn add_line(text: &str, found: &mut Vec<Reading>, depth: usize) {
             meaning: "a file or folder could not be opened",
             kind: StatusKind::Either,
             is_shared: true,
+            only_with: "",
         };
         found.extend([1, 2].map(of_shell));
     }
@@ -96,8 +117,11 @@ fn add_words(words: &[Word], found: &mut Vec<Reading>, depth: usize) {
     let (options, inner) = wrappers::unwrap(name, rest).unwrap_or((Options::default(), Inner::Unknown));
     if let Some(tool) = table::find(name) {
         let subcommand = subcommand(tool, rest);
-        let is_for_it = |only: &String| subcommand.is_some_and(|subcommand| only == subcommand);
-        let holds = |row: &&Row| row.only.is_empty() || row.only.iter().any(is_for_it);
+        let is_for_it = |only: &String| subcommand.as_ref().is_some_and(|subcommand| only == subcommand);
+        let stands_there = |word: &String| rest.iter().any(|it| it.text == *word);
+        let holds = |row: &&Row| {
+            (row.only.is_empty() || row.only.iter().any(is_for_it)) && !row.except.iter().any(stands_there)
+        };
         let rows = tool.rows.iter().filter(holds).map(|row| Reading::of(&tool.name, row));
         found.extend(rows.filter_map(|reading| as_called(reading, &options)));
     }
@@ -110,11 +134,24 @@ fn add_words(words: &[Word], found: &mut Vec<Reading>, depth: usize) {
 
 /// What a tool is to do: the only one of its subcommands among its words. None if there is none, or if there are several: the value
 /// of an option can be such a word, too.
-fn subcommand<'a>(tool: &Tool, words: &'a [Word]) -> Option<&'a str> {
-    let known = |word: &&str| tool.subcommands.iter().any(|subcommand| subcommand == word);
-    let mut found = words.iter().filter_map(Word::as_literal).filter(known);
+fn subcommand(tool: &Tool, words: &[Word]) -> Option<String> {
+    let words = || words.iter().filter_map(Word::as_literal);
+    let named = words().filter(|word| tool.subcommands.iter().any(|it| it == word)).map(ToOwned::to_owned);
+    let letters = words().enumerate().flat_map(|(at, word)| letters_of(tool, word, at == 0));
+    let mut found = named.chain(letters.map(String::from));
     let first = found.next()?;
     found.next().is_none().then_some(first)
+}
+
+/// The letters of a tool in a word of options: `c` in `-czf`. The first word needs no dash.
+fn letters_of<'a>(tool: &'a Tool, word: &'a str, is_first: bool) -> impl Iterator<Item = char> + 'a {
+    let options = match word.strip_prefix('-') {
+        Some(rest) => rest.split(|c| tool.letters_with_values.contains(c)).next(),
+        None if is_first => Some(word),
+        None => None,
+    };
+    let options = options.filter(|options| options.chars().all(|c| c.is_ascii_alphanumeric()));
+    options.unwrap_or_default().chars().filter(|c| tool.letters.contains(*c))
 }
 
 /// The reading of a row with these options of the program; none if they leave it out.
@@ -197,7 +234,7 @@ mod tests {
         of(Command::Argv(words.iter().map(|word| Bytes::from(*word)).collect()), status)
     }
 
-    const RSYNC: &str = "exit 23 of rsync: some files could not be read or written";
+    const RSYNC: &str = "exit 23 of rsync: some files or attributes could not be read or written";
 
     #[test]
     fn the_program_of_a_simple_command_is_known() {
@@ -277,6 +314,7 @@ mod tests {
         ] {
             assert_eq!(line(command, 23), None, "{command}");
         }
+        assert_eq!(line("borg with-lock /srv/b ./work", 13), None);
         assert_eq!(line("rsync x y", 99), None);
         assert_eq!(array(&["rsync x y"], 23), None);
         assert_eq!(array(&["sh", "-c", "rsync x y | cat"], 23), None);
@@ -289,6 +327,7 @@ mod tests {
     fn what_a_status_means_may_depend_on_what_the_tool_is_to_do() {
         const SAVED: Option<&str> =
             Some("exit 3 of restic: a snapshot was saved, but a file could not be read");
+        const CHANGED: Option<&str> = Some("exit 1 of tar: a file changed while it was read");
         for (command, status, words) in [
             ("restic -r /srv/r backup /home", 3, SAVED),
             ("nice restic backup --tag nightly /home", 3, SAVED),
@@ -304,6 +343,15 @@ mod tests {
             ("borg prune --keep-daily 7", 1, None),
             ("git -C r push origin main", 1, Some("exit 1 of git: a branch was refused, or is not there")),
             ("git nosuch", 1, None),
+            ("tar czf x y", 1, CHANGED),
+            ("tar -C / -cf x.tar etc", 1, CHANGED),
+            ("tar --create --file d y", 1, CHANGED),
+            ("tar -df x", 1, Some("exit 1 of tar: --compare found a difference")),
+            ("tar df x", 1, Some("exit 1 of tar: --compare found a difference")),
+            ("tar xf x", 1, None),
+            ("tar -fc x", 1, None),
+            ("tar $OPTIONS x", 1, None),
+            ("tar -f x -C create", 1, None),
         ] {
             assert_eq!(line(command, status).as_deref(), words, "{command}");
         }
