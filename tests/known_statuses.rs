@@ -111,6 +111,36 @@ command = "restic backup /home; true"
 }
 
 #[test]
+fn check_shows_statuses_that_need_a_variable_where_it_is_set() {
+    let sandbox = Sandbox::new(
+        r#"
+[jobs.classic]
+command = "borg create /srv/b::x /home"
+
+[jobs.line]
+command = "cd / && BORG_EXIT_CODES=modern borg create /srv/b::x /home"
+
+[jobs.array]
+command = ["env", "BORG_EXIT_CODES=modern", "borg", "create", "/srv/b::x", "/home"]
+
+[jobs.env]
+command = "borg create /srv/b::x /home"
+env = { BORG_EXIT_CODES = "modern" }
+"#,
+    );
+    for (name, is_modern) in [("classic", false), ("line", true), ("array", true), ("env", true)] {
+        let table = sandbox.run(&format!("check {name}")).exits(0);
+        assert_eq!(table.stdout.contains("the passphrase is wrong"), is_modern, "{table}");
+        assert_eq!(table.stderr.contains("exit 107 of borg"), is_modern, "{table}");
+        // The environment of a worker may have it.
+        sandbox
+            .run(&format!("check {name} --exit 52"))
+            .ok()
+            .shows("exit 52 of borg: the passphrase is wrong");
+    }
+}
+
+#[test]
 fn check_notes_what_contradicts_the_table() {
     for (job, note) in [
         (
@@ -123,7 +153,7 @@ fn check_notes_what_contradicts_the_table() {
         ),
         (
             "command = 'msmtp a@b'\nexit_codes = { 75 = 'REFUSED' }\nauto_retry_for = ['TIMEOUT']",
-            "exit 75 of msmtp (the connection was refused) may pass by itself, but is never retried",
+            "exit 75 of msmtp (no connection, for example refused) may pass by itself, but is never retried",
         ),
         ("command = 'msmtp a@b'\nnever_retry_for = ['EXIT_75']", "exit 75 of msmtp"),
         (
@@ -152,6 +182,9 @@ fn check_notes_what_contradicts_the_table() {
         "command = 'flock -n lock tar cf x y'",
         "command = 'tar cf x y > log'",
         "command = 'diff a b'",
+        "command = 'tar df x'",
+        "command = 'restic forget --prune'\nexit_codes = { 3 = 'PARTLY' }",
+        "command = 'timeout 9 ./work'\nexit_codes = { 127 = 'NOT_FOUND' }",
     ] {
         let ran = Sandbox::new(&format!("[jobs.job]\n{job}")).run("check").exits(0);
         assert!(!ran.stderr.contains("exit "), "{job}: {ran}");
