@@ -91,6 +91,7 @@ command = "restic backup /home; true"
         ("     1  restic: an error", "  dead"),
         ("     3  restic: a snapshot was saved", "  succeeded with a warning"),
         ("   124  timeout: the command took too long", "  retried, then dead"),
+        ("   127  timeout: the command was not found, or the command's own status", "  retried, then dead"),
     ] {
         let is_shown = table.lines().any(|line| line.starts_with(start) && line.ends_with(end));
         assert!(is_shown, "{start}: {table}");

@@ -12,6 +12,8 @@ static TOOLS: LazyLock<Vec<Tool>> =
 #[derive(Debug)]
 pub(super) struct Tool {
     pub name: String,
+    /// Other names of it, whose statuses are the same.
+    pub aliases: Vec<String>,
     /// The words that name what it is to do, as far as its rows depend on them.
     pub subcommands: Vec<String>,
     /// The same as letters among its options, as `c` of `tar -czf x`, and the letters after which a value may follow.
@@ -83,6 +85,7 @@ fn tool(table: &DeTable<'_>) -> Option<Tool> {
     let letters = |key| text(table, key).unwrap_or_default();
     Some(Tool {
         name: text(table, "name")?,
+        aliases: texts(table, "aliases")?,
         subcommands: texts(table, "subcommands")?,
         letters: letters("letters"),
         letters_with_values: letters("letters_with_values"),
@@ -116,9 +119,11 @@ fn tables<'a>(value: &'a DeValue<'a>) -> Option<impl Iterator<Item = Option<&'a 
     Some(value.as_array()?.iter().map(|item| item.get_ref().as_table()))
 }
 
-/// The tool whose file has this name.
-pub(super) fn find(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().find(|tool| tool.name == name)
+/// The tool whose file has this name, and the name.
+pub(super) fn find(name: &str) -> Option<(&'static Tool, &'static str)> {
+    let names =
+        |tool: &'static Tool| [&tool.name].into_iter().chain(&tool.aliases).map(move |name| (tool, &**name));
+    TOOLS.iter().flat_map(names).find(|(_, known)| *known == name)
 }
 
 #[cfg(test)]
@@ -131,8 +136,8 @@ mod tests {
     fn the_table_can_be_read_and_says_each_thing_once() {
         let tools = read(include_str!("exit_statuses.toml")).unwrap();
         assert!(tools.len() >= 30);
-        let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
-        assert_eq!(names.len(), tools.len());
+        let names = || tools.iter().flat_map(|tool| [&tool.name].into_iter().chain(&tool.aliases));
+        assert_eq!(names().collect::<BTreeSet<_>>().len(), names().count());
         for Tool { name, subcommands, letters, rows, .. } in &tools {
             let known = |word: &String| subcommands.contains(word) || letters.split("").any(|it| it == word);
             let mut said = BTreeSet::new();

@@ -59,7 +59,10 @@ pub fn known_statuses(definition: &JobDefinition) -> Vec<KnownStatus> {
             1 => (*meaning).to_owned(),
             _ => format!("{whose}: {meaning}"),
         });
-        let meaning = words.collect::<Vec<_>>().join(", or ");
+        let mut meaning = words.collect::<Vec<_>>().join(", or ");
+        if let [Reading { is_shared: true, .. }] = of_status.as_slice() {
+            meaning += ", or the command's own status";
+        }
         KnownStatus { status, meaning, kind, then: Foreseen::of(definition, status).then() }
     };
     let statuses: BTreeSet<i32> = readings.iter().map(|reading| reading.exit).collect();

@@ -115,14 +115,14 @@ fn add_words(words: &[Word], found: &mut Vec<Reading>, depth: usize) {
         return;
     }
     let (options, inner) = wrappers::unwrap(name, rest).unwrap_or((Options::default(), Inner::Unknown));
-    if let Some(tool) = table::find(name) {
+    if let Some((tool, name)) = table::find(name) {
         let subcommand = subcommand(tool, rest);
         let is_for_it = |only: &String| subcommand.as_ref().is_some_and(|subcommand| only == subcommand);
         let stands_there = |word: &String| rest.iter().any(|it| it.text == *word);
         let holds = |row: &&Row| {
             (row.only.is_empty() || row.only.iter().any(is_for_it)) && !row.except.iter().any(stands_there)
         };
-        let rows = tool.rows.iter().filter(holds).map(|row| Reading::of(&tool.name, row));
+        let rows = tool.rows.iter().filter(holds).map(|row| Reading::of(name, row));
         found.extend(rows.filter_map(|reading| as_called(reading, &options)));
     }
     match inner {
@@ -343,6 +343,7 @@ mod tests {
             ("borg prune --keep-daily 7", 1, None),
             ("git -C r push origin main", 1, Some("exit 1 of git: a branch was refused, or is not there")),
             ("git nosuch", 1, None),
+            ("gunzip x.gz", 1, Some("exit 1 of gunzip: an error, for example no such file or bad data")),
             ("tar czf x y", 1, CHANGED),
             ("tar -C / -cf x.tar etc", 1, CHANGED),
             ("tar --create --file d y", 1, CHANGED),
