@@ -74,6 +74,7 @@
 //! | what is known of deaths; the words for them | `store/read/deaths/`; `view/advice/deaths.rs`, of `inspect dead` `dead_list.rs` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
 //! | another command that people are told to type | where it stands, through [`call_target::to_type()`] |
+//! | which jobs are unfinished, ready or blocked | `store/write/conditions.rs`; what is read of them all, `store/read/unfinished.rs` |
 //! | which job is claimed next | `store/write/claim.rs`; for a `run`, `store/write/runs.rs` |
 //! | what a `run` does besides what a worker does | `worker/run.rs`, `cli/commands/run.rs`, `process/pass_on.rs`, `process/waiting_input.rs`; where all that it prints goes, `view/terminal/streams.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |

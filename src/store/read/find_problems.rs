@@ -22,7 +22,7 @@ use crate::store::file::schema::version_of;
 use crate::store::file::store_file::StoreFile;
 use crate::store::file::version::Version;
 use crate::store::write::claim::priorities_of;
-use crate::store::write::conditions::{has_expired, is_pending};
+use crate::store::write::conditions::{has_expired, is_ready, is_unfinished};
 use crate::store::write::limits::{self, QueueHold};
 use crate::store::write::same_work::is_same_file;
 use crate::store::write::schedules::StoredSchedule;
@@ -269,9 +269,8 @@ impl AttentionQuery<'_> {
             }
             let sql = format!(
                 "SELECT j.run_at, j.id FROM jobs AS j
-                 WHERE {} AND j.unmet_dependencies = 0 AND j.run_at <= ?1 AND {}
-                 ORDER BY j.run_at, j.id LIMIT {}",
-                is_pending("j", "?1"),
+                 WHERE {} AND {} ORDER BY j.run_at, j.id LIMIT {}",
+                is_ready("j", "?1"),
                 wanted.sql,
                 Attention::MAX_JOBS
             );
@@ -447,7 +446,8 @@ impl AttentionQuery<'_> {
         };
         let sql = format!(
             "SELECT id, name, state, unmet_dependencies > 0 AS is_blocked, run_at > ?2 AS is_later FROM jobs
-             WHERE unique_key = ?1 AND state IN ('pending', 'running') AND NOT ({})",
+             WHERE unique_key = ?1 AND {} AND NOT ({})",
+            is_unfinished("jobs"),
             has_expired("jobs", "?2")
         );
         maybe(self.tx, &sql, params![key, self.now], |found| {
@@ -474,8 +474,8 @@ impl AttentionQuery<'_> {
         };
         let name = row.name();
         let sql = format!(
-            "SELECT id FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 AND state IN ('pending', 'running') AND {}
-             ORDER BY id DESC LIMIT ?2",
+            "SELECT id FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 AND {} AND {} ORDER BY id DESC LIMIT ?2",
+            is_unfinished("jobs"),
             is_same_file("job_file", "(SELECT id FROM job_files WHERE path = ?3)")
         );
         let unfinished: Vec<i64> = all(self.tx, &sql, params![name, Attention::MAX_JOBS, row.file], value)?;

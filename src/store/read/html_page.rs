@@ -1,16 +1,16 @@
-//! What the page of `inspect --html` shows beside attempts: deaths with their last words, the jobs that have not ended,
-//! and how the jobs of each name ended day by day.
+//! What the page of `inspect --html` shows beside attempts: deaths with their last words, and how the jobs of each name ended
+//! day by day.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{params, params_from_iter};
 
 use super::deaths::dead_job::{LAST_RUN, LAST_WORDS, last_words};
-use super::filter::{Filter, StateFilter};
-use crate::model::{JobState, Phase};
+use super::filter::Filter;
+use crate::model::JobState;
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
-use crate::store::file::row::{all, each, find, maybe, one, value};
+use crate::store::file::row::{each, find, maybe, one, value};
 use crate::store::write::conditions::has_expired;
 use crate::store::write::definition;
 use crate::text::Timestamp;
@@ -26,16 +26,6 @@ pub struct Death {
     pub error_code: String,
     /// The message of the last attempt, else the last line that it wrote.
     pub last_words: String,
-}
-
-/// The unfinished jobs of one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnfinishedJobs {
-    /// `running`, `ready`, `retrying`, `scheduled` or `blocked`.
-    pub status: &'static str,
-    pub count: u64,
-    /// The first of them: by their start or due time, blocked ones by id.
-    pub ids: Vec<i64>,
 }
 
 /// How many jobs of a schedule are in which state, of those whose times were on one day.
@@ -117,33 +107,6 @@ impl Store {
             + count("jobs_expiring", &has_expired("j", "?1"))?)
     }
 
-    /// The jobs that run or wait at `now`, with at most `limit` ids of each kind; a kind without a job is left out. Of the
-    /// filter, only name, label and queue matter.
-    pub fn unfinished(&self, filter: &Filter, limit: usize, now: Timestamp) -> Result<Vec<UnfinishedJobs>> {
-        let mut found = Vec::new();
-        for (state, index, order) in UNFINISHED {
-            let filter = Filter { since: None, until: None, states: vec![state], ..filter.clone() };
-            let wanted = filter.conditions(now);
-            // The condition of the index has to stand by itself, because SQLite does not look for it in the others.
-            let own = match index {
-                "jobs_running" => "j.state = 'running'",
-                "jobs_blocked" => "j.state = 'pending' AND j.unmet_dependencies > 0",
-                _ => "j.state = 'pending' AND j.unmet_dependencies = 0",
-            };
-            let from = format!("FROM jobs AS j INDEXED BY {index} WHERE {own} AND {}", wanted.sql);
-            let count: u64 = self.autocommit(|tx| {
-                one(tx, &format!("SELECT count(*) {from}"), params_from_iter(&wanted.values), value)
-            })?;
-            if count == 0 {
-                continue;
-            }
-            let sql = format!("SELECT j.id {from} ORDER BY {order} LIMIT {limit}");
-            let ids = self.autocommit(|tx| all(tx, &sql, params_from_iter(&wanted.values), value))?;
-            found.push(UnfinishedJobs { status: state.as_str(), count, ids });
-        }
-        Ok(found)
-    }
-
     /// How the jobs of these schedules went whose times were on the days that begin at these times, by name.
     pub fn scheduled_days(
         &self,
@@ -201,12 +164,3 @@ impl Store {
         Ok(found)
     }
 }
-
-/// The kinds of unfinished jobs, with the index that leads to them and their order.
-const UNFINISHED: [(StateFilter, &str, &str); 5] = [
-    (StateFilter::State(JobState::Running), "jobs_running", "j.changed_at, j.id"),
-    (StateFilter::Phase(Phase::Ready), "jobs_claimable", "j.run_at, j.id"),
-    (StateFilter::Phase(Phase::Retrying), "jobs_claimable", "j.run_at, j.id"),
-    (StateFilter::Phase(Phase::Scheduled), "jobs_claimable", "j.run_at, j.id"),
-    (StateFilter::Phase(Phase::Blocked), "jobs_blocked", "j.id"),
-];

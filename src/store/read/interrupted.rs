@@ -10,7 +10,7 @@ use super::problem::{AttentionEntry, Count, Problem};
 use crate::model::{Attention, Outcome};
 use crate::store::file::error::Result;
 use crate::store::file::row::{each, find, maybe};
-use crate::store::write::conditions::is_pending;
+use crate::store::write::conditions::is_unfinished_at;
 use crate::text::Timestamp;
 
 /// This number of interruptions in a row is an alarm.
@@ -36,7 +36,7 @@ pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec
         let mut wanted = filter.narrowed(now);
         wanted.and("j.id = {}", id);
         // A cancel has dealt with it, even if the job still runs.
-        wanted.and_sql(&format!("(j.state = 'running' OR {})", is_pending("j", "?1")));
+        wanted.and_sql(&is_unfinished_at("j", "?1"));
         wanted.and_sql("j.cancel_requested_at IS NULL");
         let sql = format!("SELECT j.name FROM jobs AS j WHERE {}", wanted.sql);
         let name: Option<String> =

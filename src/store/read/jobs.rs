@@ -149,34 +149,7 @@ impl Store {
         ids.reverse();
         Ok(ids)
     }
-
-    /// The ids of the unfinished jobs that match, oldest first. Jobs that have expired are finished, recorded or not.
-    pub fn unfinished_ids(&self, filter: &Filter, now: Timestamp) -> Result<Vec<i64>> {
-        let states = [JobState::Pending, JobState::Running].map(StateFilter::State).to_vec();
-        let filter = Filter { states, ..filter.clone() };
-        if filter.name.is_some() || filter.has_label() {
-            return self.ids(&filter, now);
-        }
-        let wanted = filter.conditions(now);
-        let mut ids = Vec::new();
-        for (index, condition) in UNFINISHED {
-            let sql =
-                format!("SELECT j.id FROM jobs AS j INDEXED BY {index} WHERE {condition} AND {}", wanted.sql);
-            ids.extend(self.autocommit(|tx| all(tx, &sql, params_from_iter(&wanted.values), value::<i64>))?);
-        }
-        ids.sort_unstable();
-        // A job may have moved from one index to another between two reads.
-        ids.dedup();
-        Ok(ids)
-    }
 }
-
-/// The unfinished jobs of each index that has them, as conditions on `jobs AS j`.
-const UNFINISHED: [(&str, &str); 3] = [
-    ("jobs_claimable", "j.state = 'pending' AND j.unmet_dependencies = 0"),
-    ("jobs_blocked", "j.state = 'pending' AND j.unmet_dependencies > 0"),
-    ("jobs_running", "j.state = 'running'"),
-];
 
 /// Finds jobs, the newest first. This walks over all jobs until there are enough, unless an index leads to the wanted ones in
 /// the order of their ids.

@@ -9,7 +9,7 @@ use crate::model::{EXPIRED, Outcome};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{self, all, each};
-use crate::store::write::conditions::{expired_at, has_expired, is_pending};
+use crate::store::write::conditions::{expired_at, has_expired, is_ready};
 use crate::text::{Millis, Timestamp};
 
 /// The sums over the attempts of all jobs of one name, removed jobs included, so that no total ever falls. The last three fields
@@ -111,9 +111,8 @@ impl Store {
     /// The earliest due time of a ready job, by queue.
     pub fn oldest_due_by_queue(&self, now: Timestamp) -> Result<Vec<(String, Timestamp)>> {
         let sql = format!(
-            "SELECT queue, min(run_at) AS oldest FROM jobs
-             WHERE {} AND unmet_dependencies = 0 AND run_at <= ?1 GROUP BY queue",
-            is_pending("jobs", "?1")
+            "SELECT queue, min(run_at) AS oldest FROM jobs WHERE {} GROUP BY queue",
+            is_ready("jobs", "?1")
         );
         self.autocommit(|tx| all(tx, &sql, [now], |row| Ok((row.get("queue")?, row.get("oldest")?))))
     }

@@ -13,4 +13,5 @@ pub mod overview;
 pub mod problem;
 pub mod stats;
 pub mod stuck_groups;
+pub mod unfinished;
 pub mod warned;

@@ -11,6 +11,7 @@ use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, each, one, value};
 use crate::store::write::claim;
+use crate::store::write::conditions::{is_blocked, is_unblocked};
 use crate::store::write::limits::{self, Settings};
 use crate::store::write::same_work::is_same_file;
 use crate::store::write::workers::Worker;
@@ -206,10 +207,13 @@ fn unfinished(
     overview: &mut Overview,
 ) -> Result<BTreeMap<String, JobCounts>> {
     let mut queues: BTreeMap<String, JobCounts> = BTreeMap::new();
-    let pending = "SELECT queue, count(*) AS jobs, sum(run_at > ?1) AS later,
-                          sum(run_at > ?1 AND attempts > 0) AS retrying, coalesce(sum(expires_at <= ?1), 0) AS dead
-                   FROM jobs WHERE state = 'pending' AND unmet_dependencies = 0 GROUP BY queue";
-    each(tx, pending, [now], |row| {
+    let pending = format!(
+        "SELECT queue, count(*) AS jobs, sum(run_at > ?1) AS later,
+                sum(run_at > ?1 AND attempts > 0) AS retrying, coalesce(sum(expires_at <= ?1), 0) AS dead
+         FROM jobs WHERE {} GROUP BY queue",
+        is_unblocked("jobs")
+    );
+    each(tx, &pending, [now], |row| {
         let (jobs, later): (u64, u64) = (row.get("jobs")?, row.get("later")?);
         let (retrying, dead): (u64, u64) = (row.get("retrying")?, row.get("dead")?);
         // A job never expires before it is due, so an expired one is not among the later ones.
@@ -220,9 +224,12 @@ fn unfinished(
         );
         Ok(())
     })?;
-    let blocked = "SELECT queue, count(*) AS jobs, coalesce(sum(expires_at <= ?1), 0) AS dead
-                   FROM jobs WHERE state = 'pending' AND unmet_dependencies > 0 GROUP BY queue";
-    each(tx, blocked, [now], |row| {
+    let blocked = format!(
+        "SELECT queue, count(*) AS jobs, coalesce(sum(expires_at <= ?1), 0) AS dead
+         FROM jobs WHERE {} GROUP BY queue",
+        is_blocked("jobs")
+    );
+    each(tx, &blocked, [now], |row| {
         let (jobs, dead): (u64, u64) = (row.get("jobs")?, row.get("dead")?);
         let counts = queues.entry(row.get("queue")?).or_default();
         counts.blocked = jobs.saturating_sub(dead);

@@ -12,7 +12,7 @@ use crate::model::{ErrorCode, JobState, MemoryPeak, Outcome, ResourceUsage};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, each, from_row};
-use crate::store::write::conditions::{expired_at, has_expired, is_pending};
+use crate::store::write::conditions::{expired_at, has_expired, is_ready};
 use crate::store::write::job_files;
 use crate::text::{Millis, Timestamp};
 
@@ -328,9 +328,9 @@ fn due() -> String {
         "SELECT id AS job_id, attempts + 1 AS number, name, job_file, 'due' AS stage, NULL AS outcome, run_at AS due_at,
         NULL AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code, NULL AS warning, NULL AS retry_at
     FROM jobs INDEXED BY jobs_claimable
-    WHERE {} AND unmet_dependencies = 0 AND run_at <= ?1
+    WHERE {}
       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5) LIMIT ?4",
-        is_pending("jobs", "?1")
+        is_ready("jobs", "?1")
     )
 }
 

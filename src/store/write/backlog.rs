@@ -3,6 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::claim::{claimable, due_times, earlier, none_of, open_priorities};
+use super::conditions::{is_blocked, is_unfinished};
 use super::inside::{Inside, inside};
 use super::kept_by_run::is_place_freed;
 use super::limits::{IS_PAUSED, QueueCapacity, QueueHold, next_pause_end};
@@ -27,24 +28,6 @@ pub struct Blocked {
 }
 
 impl Store {
-    /// The number of unfinished jobs in these queues (none: in all).
-    pub fn count_unfinished(&self, selected: Option<&[String]>) -> Result<u64> {
-        self.read(|tx| {
-            let count = |queue: Option<&str>| {
-                let sql = "SELECT (SELECT count(*) FROM jobs
-                                   WHERE state = 'pending' AND unmet_dependencies = 0 AND (?1 IS NULL OR queue = ?1))
-                                + (SELECT count(*) FROM jobs
-                                   WHERE state = 'pending' AND unmet_dependencies > 0 AND (?1 IS NULL OR queue = ?1))
-                                + (SELECT count(*) FROM jobs WHERE state = 'running' AND (?1 IS NULL OR queue = ?1))";
-                one(tx, sql, [queue], value::<u64>)
-            };
-            match selected {
-                None => count(None),
-                Some(queues) => queues.iter().map(|queue| count(Some(queue))).sum(),
-            }
-        })
-    }
-
     /// Looks at every blocked job of these queues (none: of all), but not of paused ones.
     pub fn blocked(&self, selected: Option<&[String]>) -> Result<Blocked> {
         let has_ended = has_ended();
@@ -52,23 +35,26 @@ impl Store {
             "SELECT w.id, CASE WHEN j.id IS NULL THEN 'removal' WHEN {has_ended} THEN 'end' ELSE 'pause' END
              FROM jobs AS w JOIN dependencies AS d ON d.job_id = w.id AND NOT d.met
              LEFT JOIN jobs AS j ON j.id = d.dependency_id
-             WHERE w.state = 'pending' AND w.unmet_dependencies > 0
+             WHERE {}
                    AND CASE WHEN {has_ended} THEN {} ELSE j.state = 'pending' AND j.queue IN paused_queues AND {} END
              UNION SELECT id, 'end' FROM blocked WHERE NOT EXISTS
                  (SELECT 1 FROM dependencies AS d JOIN jobs AS a ON a.id = d.dependency_id
-                  WHERE d.job_id = blocked.id AND NOT d.met AND a.state IN ('pending', 'running'))",
+                  WHERE d.job_id = blocked.id AND NOT d.met AND {})",
+            is_blocked("w"),
             edge_blocks("j.id IS NULL"),
-            edge_blocks("1")
+            edge_blocks("1"),
+            is_unfinished("a")
         );
         let sql = format!(
             "WITH RECURSIVE paused_queues (name) AS (SELECT name FROM queues WHERE paused UNION
                  SELECT queue FROM jobs WHERE state = 'pending' AND EXISTS (SELECT 1 FROM pause_of_all)),
-             blocked (id, queue) AS (SELECT id, queue FROM jobs WHERE state = 'pending' AND unmet_dependencies > 0),
+             blocked (id, queue) AS (SELECT id, queue FROM jobs WHERE {}),
              {}
              SELECT queue, count(*) AS jobs, sum(id IN (SELECT id FROM stuck)) AS stuck,
                     sum(id IN (SELECT id FROM stuck WHERE cause <> 'pause')) AS stuck_by_end,
                     sum(id IN (SELECT id FROM stuck) OR id IN (SELECT value FROM json_each(?3))) AS left_out
              FROM blocked WHERE queue NOT IN paused_queues GROUP BY queue",
+            is_blocked("jobs"),
             and_behind(&roots)
         );
         self.read(|tx| {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use super::conditions::is_pending;
+use super::conditions::{is_ready, is_unblocked};
 use super::definition::{self, DefinitionCache};
 use super::dependencies::{self, EndedDependency};
 use super::insert::Firing;
@@ -133,10 +133,9 @@ impl Claiming<'_> {
     ) -> Result<Vec<Candidate>> {
         let sql = format!(
             "SELECT id, run_at FROM jobs
-             WHERE {} AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
-               AND needs_version <= ?5 AND {}
+             WHERE {} AND queue = ?1 AND priority = ?2 AND needs_version <= ?5 AND {}
              ORDER BY run_at, id LIMIT ?4",
-            is_pending("jobs", "?3"),
+            is_ready("jobs", "?3"),
             claimable(self.left_alone)
         );
         all(self.tx, &sql, params![queue, priority, now, limit, schema::known().version()], |row| {
@@ -232,10 +231,12 @@ pub fn open_priorities(
 
 /// All queues with their priorities. Each step seeks the next queue in the index, because a scan would read every job.
 pub fn priorities(tx: &Connection) -> Result<Vec<QueuePriority>> {
-    let next = "SELECT queue FROM jobs WHERE state = 'pending' AND unmet_dependencies = 0 AND queue > ?1
-                ORDER BY queue LIMIT 1";
+    let next = format!(
+        "SELECT queue FROM jobs WHERE {} AND queue > ?1 ORDER BY queue LIMIT 1",
+        is_unblocked("jobs")
+    );
     let (mut priorities, mut last) = (Vec::new(), String::new());
-    while let Some(queue) = maybe(tx, next, [&last], value::<String>)? {
+    while let Some(queue) = maybe(tx, &next, [&last], value::<String>)? {
         if queue <= last {
             return Err(out_of_order());
         }
@@ -247,11 +248,12 @@ pub fn priorities(tx: &Connection) -> Result<Vec<QueuePriority>> {
 
 /// The priorities of one queue, the highest first.
 pub fn priorities_of(tx: &Connection, queue: &str) -> Result<Vec<QueuePriority>> {
-    let next = "SELECT priority FROM jobs
-                WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority < ?2
-                ORDER BY priority DESC LIMIT 1";
+    let next = format!(
+        "SELECT priority FROM jobs WHERE {} AND queue = ?1 AND priority < ?2 ORDER BY priority DESC LIMIT 1",
+        is_unblocked("jobs")
+    );
     let (mut priorities, mut below) = (Vec::new(), i32::MAX);
-    while let Some(priority) = maybe(tx, next, params![queue, below], value)? {
+    while let Some(priority) = maybe(tx, &next, params![queue, below], value)? {
         if priority >= below {
             return Err(out_of_order());
         }
@@ -273,16 +275,14 @@ pub fn due_times(
     priorities: &[QueuePriority],
     now: Timestamp,
 ) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
-    let is_pending = is_pending("jobs", "?3");
-    let sql = format!(
-        "SELECT (SELECT run_at FROM jobs
-                 WHERE {is_pending} AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
-                   AND run_at <= ?3 AND needs_version <= ?4 AND {condition}
-                 ORDER BY run_at LIMIT 1) AS due,
-                (SELECT run_at FROM jobs
-                 WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
-                   AND run_at > ?3 AND needs_version <= ?4 AND {condition} ORDER BY run_at LIMIT 1) AS later"
-    );
+    let first = |which: &str| {
+        format!(
+            "SELECT run_at FROM jobs WHERE {which} AND queue = ?1 AND priority = ?2 AND needs_version <= ?4 AND {condition}
+             ORDER BY run_at LIMIT 1"
+        )
+    };
+    let (due, later) = (is_ready("jobs", "?3"), is_unblocked("jobs") + " AND run_at > ?3");
+    let sql = format!("SELECT ({}) AS due, ({}) AS later", first(&due), first(&later));
     let (mut due, mut later) = (None, None);
     let known = schema::known().version();
     for (queue, priority) in priorities {

@@ -16,3 +16,36 @@ pub fn expired_at(job: &str) -> String {
 pub fn is_pending(job: &str, now: &str) -> String {
     format!("{job}.state = 'pending' AND coalesce({job}.expires_at > {now}, 1)")
 }
+
+/// Whether the pending job waits for no other one. This is the condition of the index `jobs_claimable`.
+pub fn is_unblocked(job: &str) -> String {
+    format!("{job}.state = 'pending' AND {job}.unmet_dependencies = 0")
+}
+
+/// Whether the pending job waits for others. This is the condition of the index `jobs_blocked`.
+pub fn is_blocked(job: &str) -> String {
+    format!("{job}.state = 'pending' AND {job}.unmet_dependencies > 0")
+}
+
+/// Whether nothing but its queue and a free worker keeps the job from starting now.
+pub fn is_ready(job: &str, now: &str) -> String {
+    format!("{} AND {job}.unmet_dependencies = 0 AND {job}.run_at <= {now}", is_pending(job, now))
+}
+
+pub fn is_running(job: &str) -> String {
+    format!("{job}.state = 'running'")
+}
+
+/// Whether the job is running, or pending and has not expired by now.
+pub fn is_unfinished_at(job: &str, now: &str) -> String {
+    format!("({} OR {})", is_running(job), is_pending(job, now))
+}
+
+/// Whether the job is pending or running, as it is recorded. This is a condition of the index `jobs_unique_key`.
+pub fn is_unfinished(job: &str) -> String {
+    format!("{job}.state IN ('pending', 'running')")
+}
+
+/// The unfinished job `h` that holds the unique key of the job `j`, which is another one.
+pub const KEY_HOLDER: &str = "jobs AS h WHERE h.unique_key = j.unique_key AND h.unique_key IS NOT NULL
+    AND h.state IN ('pending', 'running') AND h.id <> j.id";

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rusqlite::{Row, params};
 
 use super::claim::{UnreadableJob, none_of};
-use super::conditions::has_expired;
+use super::conditions::{has_expired, is_unfinished};
 use super::definition::{PENDING_JOB, pending_job};
 use super::insert::{self, NewJob};
 use super::same_work::is_of_other_file;
@@ -223,8 +223,9 @@ pub fn expire_and_get_key_owner(tx: &Tx, key: &str) -> Result<Option<KeyOwner>> 
     let sql = format!(
         "SELECT id, job_file, state = 'pending' AND attempts = 0 AS never_started,
                 {} AND needs_version <= ?3 AS has_expired
-         FROM jobs WHERE unique_key = ?1 AND state IN ('pending', 'running')",
-        has_expired("jobs", "?2")
+         FROM jobs WHERE unique_key = ?1 AND {}",
+        has_expired("jobs", "?2"),
+        is_unfinished("jobs")
     );
     let found = maybe(tx, &sql, params![key, tx.now, schema::known().version()], |row| {
         Ok((from_row!(row, KeyOwner { id, never_started, job_file }), row.get("has_expired")?))

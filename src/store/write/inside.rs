@@ -10,6 +10,7 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::claim::priorities;
+use super::conditions::{is_blocked, is_unblocked};
 use super::kept_by_run::NOT_OF_A_RUN;
 use super::limits::QueueCapacity;
 use super::workers::WorkerStatus;
@@ -165,10 +166,10 @@ fn living_waits(tx: &Connection, caller: &Caller) -> Result<String> {
 fn grow(tx: &Connection, job: i64, living_waits: &str, with_queues: bool, inside: &mut Inside) -> Result<()> {
     // Blocked jobs have an index of their own.
     let pending_in = |queues, condition| {
-        ["= 0", "> 0"]
-            .map(|unmet| {
+        [is_unblocked("jobs"), is_blocked("jobs")]
+            .map(|which| {
                 format!(
-                    "UNION SELECT id FROM jobs WHERE state = 'pending' AND unmet_dependencies {unmet}
+                    "UNION SELECT id FROM jobs WHERE {which}
                        AND queue IN (SELECT value FROM json_each({queues})) AND {condition}"
                 )
             })

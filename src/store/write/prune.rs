@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, params};
 use serde_json::json;
 
-use super::conditions::{has_expired, is_pending};
+use super::conditions::{has_expired, is_unfinished, is_unfinished_at};
 use super::expire;
 use super::same_work::{UNRESOLVED, may_make_good};
 use crate::model::JobState;
@@ -65,13 +65,6 @@ fn unneeded(job: &str, unfinished: &str) -> String {
          AND ({job}.state <> 'cancelled' OR {job}.replaced_by IS NULL
               OR NOT EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = {job}.replaced_by AND {unfinished}))"
     )
-}
-
-const UNFINISHED: &str = "w.state IN ('pending', 'running')";
-
-/// [`UNFINISHED`], as it will be after a prune of dead jobs, which first records what has expired until `?1`.
-fn unfinished_after_expiry() -> String {
-    format!("(w.state = 'running' OR {})", is_pending("w", "?1"))
 }
 
 /// The conditions of a filter besides the state.
@@ -139,7 +132,7 @@ impl Store {
             let delete = format!(
                 "DELETE FROM jobs NOT INDEXED WHERE id IN (SELECT value FROM json_each(?1))
                  AND state = '{state}' AND changed_at <= ?2 AND {} AND NOT {}",
-                unneeded("jobs", UNFINISHED),
+                unneeded("jobs", &is_unfinished("w")),
                 may_make_good(&[UNRESOLVED.to_owned()])
             );
             let mut last = (i64::MIN, 0);
@@ -228,13 +221,13 @@ fn makes_good_what_stays(filter: &PruneFilter) -> String {
     }
     // It records what has expired first.
     let expired = format!("jobs AS j INDEXED BY jobs_expiring WHERE {}", has_expired("j", "?1"));
-    let goes = format!("{SELECTED} AND {}", unneeded("j", &unfinished_after_expiry()));
+    let goes = format!("{SELECTED} AND {}", unneeded("j", &is_unfinished_at("w", "?1")));
     may_make_good(&[UNRESOLVED, &expired].map(|deaths| format!("{deaths} AND NOT ({goes})")))
 }
 
-/// What counts as unfinished for this filter.
+/// What counts as unfinished for this filter: a prune of dead jobs first records what has expired.
 fn unfinished(filter: &PruneFilter) -> String {
-    if filter.states.contains(&JobState::Dead) { unfinished_after_expiry() } else { UNFINISHED.to_owned() }
+    if filter.states.contains(&JobState::Dead) { is_unfinished_at("w", "?1") } else { is_unfinished("w") }
 }
 
 /// How many selected jobs meet a condition, and the lowest id of them. Includes pending jobs whose expiry nobody has recorded

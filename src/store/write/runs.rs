@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::backlog::{Backlog, Blocked, PendingWork, next_expiry};
 use super::claim::{Claim, earlier, start};
-use super::conditions::is_pending;
+use super::conditions::{is_pending, is_ready};
 use super::definition::{self, DefinitionCache};
 use super::enqueue::{Enqueued, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
@@ -350,9 +350,8 @@ pub fn claim(
 ) -> Result<Vec<Claim>> {
     let sql = format!(
         "SELECT id, queue FROM jobs
-         WHERE run_worker_id = ?1 AND {} AND unmet_dependencies = 0 AND run_at <= ?2 AND needs_version <= ?3
-         ORDER BY priority DESC, run_at, id",
-        is_pending("jobs", "?2")
+         WHERE run_worker_id = ?1 AND {} AND needs_version <= ?3 ORDER BY priority DESC, run_at, id",
+        is_ready("jobs", "?2")
     );
     let due = all(tx, &sql, params![worker, capacity.now, schema::known().version()], |row| {
         Ok((row.get::<_, i64>("id")?, row.get::<_, String>("queue")?))

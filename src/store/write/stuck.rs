@@ -12,7 +12,7 @@ use std::collections::{HashSet, VecDeque};
 
 use rusqlite::{Connection, Row, params};
 
-use super::conditions::{expired_at, has_expired, is_pending};
+use super::conditions::{KEY_HOLDER, expired_at, has_expired, is_pending};
 use crate::model::JobState;
 use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
@@ -65,8 +65,7 @@ fn state_columns() -> String {
         "j.name, j.label, iif({}, 'dead', j.state) AS state,
          j.resolved_at IS NOT NULL AS resolved, d.definition ->> '$.policy.retryable' AS retryable,
          (SELECT name FROM queues WHERE name = j.queue AND paused AND j.state = 'pending') AS paused_queue,
-         (SELECT id FROM jobs AS h WHERE h.unique_key = j.unique_key AND h.unique_key IS NOT NULL
-          AND h.state IN ('pending', 'running') AND h.id <> j.id) AS key_holder",
+         (SELECT id FROM {KEY_HOLDER}) AS key_holder",
         has_expired("j", "?2")
     )
 }

@@ -5,16 +5,18 @@ use rusqlite::Connection;
 use crate::store::file::error::Result;
 use crate::store::file::row::one;
 use crate::store::read::problem::RetryObstacle;
+use crate::store::write::conditions::KEY_HOLDER;
 
 /// None if `retry` would take all of these dead jobs.
 pub fn retry_obstacle(tx: &Connection, ids: &[i64]) -> Result<Option<RetryObstacle>> {
+    let sql = format!(
+        "SELECT j.unique_key, coalesce(d.definition ->> '$.policy.retryable', 1) AS retryable,
+                EXISTS (SELECT 1 FROM {KEY_HOLDER}) AS is_held
+         FROM jobs AS j LEFT JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.id = ?1"
+    );
     let mut keys = Vec::new();
     for id in ids {
-        let sql = "SELECT j.unique_key, coalesce(d.definition ->> '$.policy.retryable', 1) AS retryable,
-                          EXISTS (SELECT 1 FROM jobs AS h WHERE h.unique_key = j.unique_key AND h.unique_key IS NOT NULL
-                                  AND h.state IN ('pending', 'running') AND h.id <> j.id) AS is_held
-                   FROM jobs AS j LEFT JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.id = ?1";
-        let (key, retryable, is_held): (Option<String>, bool, bool) = one(tx, sql, [id], |row| {
+        let (key, retryable, is_held): (Option<String>, bool, bool) = one(tx, &sql, [id], |row| {
             Ok((row.get("unique_key")?, row.get("retryable")?, row.get("is_held")?))
         })?;
         if is_held {
