@@ -53,7 +53,7 @@
 //! |---|---|
 //! | when a job is retried | `model/decide.rs`, a row of its table in `model/decide_tests.rs`, `docs/retries.md` |
 //! | why a job is dead | `model/state.rs`, `model/decide.rs`, `docs/retries.md`; the check in `schema.sql` holds for all versions with one major number |
-//! | a backoff strategy | `model/backoff.rs`, `jobfile/retry.rs`, `cli/values.rs`, `view/text/definition.rs`, `cli/commands/check.rs`, `cli/help.rs`, `jobs.schema.json`; older workers must leave its jobs alone: `needs_minor_version` in `model/keys.rs` |
+//! | a backoff strategy | `model/backoff.rs`, `jobfile/retry.rs`, `cli/values.rs`, `view/text/definition.rs`, `cli/commands/check_job.rs`, `cli/help.rs`, `jobs.schema.json`; older workers must leave its jobs alone: `needs_minor_version` in `model/keys.rs` |
 //! | how a failure is named | `model/classify.rs` |
 //! | what an exit status of a tool means | a row of `policy/exit_statuses.toml` and a situation in `tests/statuses/`; whose status it is, `policy/whose.rs` |
 //! | a key of a job, or of a schedule | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |

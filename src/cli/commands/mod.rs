@@ -6,6 +6,7 @@ mod apply;
 mod attention_facts;
 mod check;
 mod check_exit;
+mod check_job;
 pub mod completions;
 mod doctor;
 mod ended_jobs;
