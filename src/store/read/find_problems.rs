@@ -1,19 +1,20 @@
 //! Finds what needs attention, the one list that every view shows, from the obstacles of each unfinished job and each
-//! schedule. Dead letters are in `unresolved`, blocked jobs that only a person can get going in `stuck_groups`, jobs that are
-//! interrupted time after time in `interrupted`, and processes that cannot be ended in `leftover`.
+//! schedule. Dead letters are in `deaths`, blocked jobs that only a person can get going in `stuck_groups`, jobs that are
+//! interrupted time after time in `interrupted`, and processes that cannot be ended in `leftover`. Schedules are in `schedule_problems`.
 //!
 //! The list walks forward from what is wrong, along indexes, because a million jobs may wait or have died.
 
-use rusqlite::{Connection, Row, ToSql, params, params_from_iter};
+use rusqlite::{Row, ToSql, params, params_from_iter};
 
+use super::attention_query::{AttentionQuery, Surroundings};
 use super::deaths::entries;
 use super::filter::Filter;
 use super::interrupted;
-use super::leftover::{self, Leftovers};
+use super::leftover;
 use super::overview::QueueRow;
-use super::problem::{AttentionEntry, FileChange, HolderState, LongestRunning, OverdueReason, Problem};
+use super::problem::{AttentionEntry, LongestRunning, OverdueReason, Problem};
 use super::{stuck_groups, warned};
-use crate::model::{Attention, JobState, Pause};
+use crate::model::Attention;
 use crate::store::file::error::{NoRoom, Result};
 use crate::store::file::immutable::{is_on_read_only_file_system, lack_of_room};
 use crate::store::file::open::Store;
@@ -22,51 +23,17 @@ use crate::store::file::schema::version_of;
 use crate::store::file::store_file::StoreFile;
 use crate::store::file::version::Version;
 use crate::store::write::claim::priorities_of;
-use crate::store::write::conditions::{has_expired, is_ready, is_unfinished};
+use crate::store::write::conditions::is_ready;
 use crate::store::write::limits::{self, QueueHold};
-use crate::store::write::same_work::is_same_file;
 use crate::store::write::schedules::StoredSchedule;
 use crate::store::write::workers::{Liveness, NoWorker, WorkerStatus, no_worker};
 use crate::text::{Millis, Timestamp};
 
-/// Work that has been due for longer than this without a worker is an alarm; before, a worker may just be starting.
-const NO_WORKER: Millis = Millis::from_secs(2 * 60);
-
 /// Work that has been due for longer than this is overdue, unless something of its queue started within this time.
 const OVERDUE: Millis = Millis::from_secs(60 * 60);
 
-/// What a pause without an end has held for longer than this is an alarm: the pause may have been forgotten.
-const FORGOTTEN: Millis = Millis::from_secs(24 * 60 * 60);
-
-/// A schedule that has skipped this number of times in a row is held, unless the holder of its key is running.
-const SKIPS: u64 = 3;
-
 /// At most this number of the newest attempts is searched for one of an overdue queue.
 const MAX_ATTEMPTS: u64 = 50_000;
-
-/// The facts that the caller has to find out, because the database does not have them.
-#[derive(Clone, Copy, Debug)]
-pub struct Surroundings<'a> {
-    /// The unfinished jobs by queue, as the overview counts them.
-    pub queues: &'a [QueueRow],
-    pub workers: &'a [WorkerStatus],
-    pub schedules: &'a [StoredSchedule],
-    pub files: &'a [ChangedFile],
-    pub leftovers: &'a [Leftovers],
-}
-
-/// A job file that differs from what was applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedFile {
-    pub path: String,
-    pub change: FileChange,
-    /// The schedules that differ, or all schedules of a file that cannot be read.
-    pub schedules: Vec<String>,
-    /// The schedules whose jobs cannot be enqueued from it now.
-    pub undeclared: Vec<String>,
-    /// The queues with other limits.
-    pub queues: Vec<String>,
-}
 
 impl Store {
     /// Finds what needs attention at `now`. The filter narrows the list by name, label and queue, not by time.
@@ -125,37 +92,7 @@ fn about(found: AttentionEntry, jobs: &[(Timestamp, i64)]) -> AttentionEntry {
     found.about(jobs.iter().map(|(_, id)| *id).collect())
 }
 
-/// What is asked for, at one moment.
-struct AttentionQuery<'a> {
-    tx: &'a Connection,
-    seen: Surroundings<'a>,
-    filter: &'a Filter,
-    now: Timestamp,
-}
-
 impl AttentionQuery<'_> {
-    fn wants_queue(&self, queue: &str) -> bool {
-        self.filter.queue.as_ref().is_none_or(|wanted| wanted == queue)
-    }
-
-    fn wants_schedule(&self, row: &StoredSchedule) -> bool {
-        // The jobs of a schedule have no label.
-        self.filter.name.as_ref().is_none_or(|wanted| wanted == row.name())
-            && self.filter.wants_label(None)
-            && self.wants_queue(&row.chain.root.definition.queue)
-    }
-
-    /// A problem that is an alarm once work has been due for a while.
-    fn alarm_if_late(&self, due: Timestamp, problem: Problem) -> AttentionEntry {
-        if self.now.since(due) > NO_WORKER { problem.alarm() } else { problem.note() }
-    }
-
-    /// A pause that holds something back since `held`.
-    fn alarm_if_forgotten(&self, pause: Pause, held: Timestamp, problem: Problem) -> AttentionEntry {
-        let is_forgotten = pause.ends_at().is_none() && self.now.since(held) > FORGOTTEN;
-        if is_forgotten { problem.alarm() } else { problem.note() }
-    }
-
     /// An entry if everything is paused.
     fn all_paused(&self, schedules: &[&StoredSchedule]) -> Result<Option<AttentionEntry>> {
         let Some(pause) = limits::pause_of_all(self.tx, self.now)? else { return Ok(None) };
@@ -396,113 +333,5 @@ impl AttentionQuery<'_> {
         held.truncate(Attention::MAX_JOBS);
         let jobs = held.into_iter().map(|(id, _)| id).collect();
         Ok(Some(self.alarm_if_late(oldest, problem(oldest)).about(jobs)))
-    }
-
-    /// An entry if no worker fires the schedules whose time has passed. Any worker fires any schedule.
-    fn unfired(&self, schedules: &[&StoredSchedule]) -> Option<AttentionEntry> {
-        let newest = self.seen.workers.iter().filter(|worker| worker.takes_jobs());
-        let newest = newest.map(|worker| worker.row.version).max();
-        let is_fired = |row: &StoredSchedule| newest.is_some_and(|newest| newest >= row.needs_version);
-        let due = schedules.iter().filter(|row| !row.is_paused() && !is_fired(row));
-        let mut due: Vec<_> =
-            due.filter_map(|row| Some((row.next_at.filter(|at| *at <= self.now)?, row.name()))).collect();
-        due.sort_unstable();
-        let (oldest, _) = *due.first()?;
-        let schedules = due.iter().map(|(_, name)| (*name).to_owned()).collect();
-        Some(
-            self.alarm_if_late(
-                oldest,
-                Problem::Unfired { schedules, oldest, is_worker_old: newest.is_some() },
-            ),
-        )
-    }
-
-    fn schedule(&self, row: &StoredSchedule) -> Result<Vec<AttentionEntry>> {
-        let (schedule, file) = (row.name().to_owned(), row.file.clone());
-        let mut list = Vec::new();
-        if let Some(pause) = row.pause {
-            let passed = row.next_at.filter(|at| *at <= self.now);
-            let until = pause.ends_at();
-            list.extend(passed.map(|passed| {
-                self.alarm_if_forgotten(pause, passed, Problem::PausedSchedule { schedule, passed, until })
-            }));
-        } else if let Err(why) = row.times() {
-            let why = why.clone();
-            list.push(Problem::NoTimes { schedule, next_at: row.next_at, why }.alarm());
-        } else if !row.goes_on() {
-            list.push(Problem::NoNextTime { schedule, file }.alarm());
-        } else {
-            list.extend(self.skipping(row)?);
-        }
-        list.extend(self.stale(row)?);
-        Ok(list)
-    }
-
-    /// An entry if a job that is not running holds the key of the schedule's job, time after time.
-    fn skipping(&self, row: &StoredSchedule) -> Result<Option<AttentionEntry>> {
-        let Some(key) = row.chain.root.definition.unique_key.as_ref().filter(|_| row.skipped_in_row >= SKIPS)
-        else {
-            return Ok(None);
-        };
-        let sql = format!(
-            "SELECT id, name, state, unmet_dependencies > 0 AS is_blocked, run_at > ?2 AS is_later FROM jobs
-             WHERE unique_key = ?1 AND {} AND NOT ({})",
-            is_unfinished("jobs"),
-            has_expired("jobs", "?2")
-        );
-        maybe(self.tx, &sql, params![key, self.now], |found| {
-            let state = match found.get("state")? {
-                JobState::Running => return Ok(None),
-                _ if found.get("is_blocked")? => HolderState::Blocked,
-                _ if found.get("is_later")? => HolderState::NotDue,
-                _ => HolderState::Ready,
-            };
-            let (schedule, in_row) = (row.name().to_owned(), row.skipped_in_row);
-            let (holder, holder_name) = (found.get("id")?, found.get("name")?);
-            let problem = Problem::Skipping { schedule, in_row, holder, holder_name, state };
-            Ok(Some(problem.alarm().about(vec![holder])))
-        })
-        .map(Option::flatten)
-    }
-
-    /// An entry if the last success of the schedule's job is older than it should be.
-    fn stale(&self, row: &StoredSchedule) -> Result<Option<AttentionEntry>> {
-        // One in the future is no success: the clock was ahead.
-        let since = row.last_success_at.filter(|at| *at <= self.now).unwrap_or(row.applied_at);
-        let Some(within) = row.text.fresh_within.filter(|within| self.now.since(since) > *within) else {
-            return Ok(None);
-        };
-        let name = row.name();
-        let sql = format!(
-            "SELECT id FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 AND {} AND {} ORDER BY id DESC LIMIT ?2",
-            is_unfinished("jobs"),
-            is_same_file("job_file", "(SELECT id FROM job_files WHERE path = ?3)")
-        );
-        let unfinished: Vec<i64> = all(self.tx, &sql, params![name, Attention::MAX_JOBS, row.file], value)?;
-        let problem = Problem::Stale {
-            name: name.to_owned(),
-            file: row.file.clone(),
-            last_success: row.last_success_at,
-            applied_at: row.applied_at,
-            within,
-            unfinished: unfinished.first().copied(),
-            is_declared: !self.seen.files.iter().any(|file| file.undeclared.iter().any(|it| it == name)),
-        };
-        Ok(Some(problem.alarm().about(unfinished)))
-    }
-
-    /// A note if the file differs from what was applied from it.
-    fn file(&self, file: &ChangedFile, schedules: &[&StoredSchedule]) -> Option<AttentionEntry> {
-        let no_name = self.filter.name.is_none() && self.filter.wants_label(None);
-        let is_wanted = |name: &&String| {
-            no_name && self.filter.queue.is_none() || schedules.iter().any(|row| row.name() == *name)
-        };
-        let is_wanted_queue =
-            |queue: &&String| no_name && self.filter.queue.as_ref().is_none_or(|wanted| wanted == *queue);
-        let schedules: Vec<String> = file.schedules.iter().filter(is_wanted).cloned().collect();
-        let queues: Vec<String> = file.queues.iter().filter(is_wanted_queue).cloned().collect();
-        let (path, change) = (file.path.clone(), file.change.clone());
-        let is_any = !schedules.is_empty() || !queues.is_empty();
-        is_any.then(|| Problem::Changed { path, change, schedules, queues }.note())
     }
 }
