@@ -10,7 +10,7 @@ mod warned;
 mod words;
 
 pub use self::no_worker::{
-    no_worker_and_ways, no_worker_text, nobody_and_ways, nobody_text, nothing_until_worker,
+    no_worker_and_ways, no_worker_text, nobody_and_ways, nobody_text, nothing_until_worker, sentence,
 };
 use self::words::{Advice, Words, ids, jobs_text};
 use crate::call_target::CallTarget;

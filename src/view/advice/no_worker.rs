@@ -27,7 +27,11 @@ pub fn no_worker_and_ways(
     Some((reason(queue, why), ways))
 }
 
-fn sentence((why, ways): (String, Vec<Way>)) -> String {
+/// A fact and what people can do about it, as one sentence.
+pub fn sentence((why, ways): (String, Vec<Way>)) -> String {
+    if ways.is_empty() {
+        return why;
+    }
     let ways: Vec<String> = ways.into_iter().map(|way| way.sentence).collect();
     format!("{why}; {}", ways.join(", "))
 }

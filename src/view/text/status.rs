@@ -2,7 +2,7 @@
 
 use super::schedule::until_text;
 use crate::call_target::{CallTarget, to_type};
-use crate::model::{DeadReason, EXPIRED, ErrorCode, JobState, Phase, RETRY_AFTER_EXPIRY, Rate};
+use crate::model::{DeadReason, EXPIRED, ErrorCode, JobState, Phase, RETRY_AFTER_EXPIRY, Rate, Way};
 use crate::store::{
     DependencyState, JobRow, Liveness, QueueHold, StuckBehind, UnmetDependency, WorkerStatus,
 };
@@ -54,10 +54,7 @@ pub fn obstacle_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> 
     if job.phase == Some(Phase::Blocked) {
         return Some(format!("waits for {}", dependencies_text(job).as_deref().unwrap_or("other jobs")));
     }
-    let paused = paused(job, now).map(|(what, _)| what);
-    let nobody = || Some(advice::nobody_and_ways(job, workers, CallTarget::of_this_call())?.0);
-    let limit = || limit_text(job, now).filter(|_| job.phase == Some(Phase::Ready));
-    paused.or_else(nobody).or_else(limit)
+    hold(job, workers, now).map(|(what, _)| what)
 }
 
 /// Both as one sentence.
@@ -197,7 +194,7 @@ pub fn long_wait_text(
 
 /// Says that the queue of a job or everything is paused.
 fn paused_text(job: &JobRow, now: Timestamp) -> Option<String> {
-    paused(job, now).map(|(what, way)| and(&what, Some(way)))
+    paused(job, now).map(advice::sentence)
 }
 
 /// Says how the worker with this pid is stopped, and what becomes of its jobs.
@@ -206,30 +203,31 @@ pub fn stop_text(pid: i32) -> String {
 }
 
 /// Says what is paused, and what ends that.
-fn paused(job: &JobRow, now: Timestamp) -> Option<(String, String)> {
+fn paused(job: &JobRow, now: Timestamp) -> Option<(String, Vec<Way>)> {
     let queue = &job.definition.queue;
-    match job.block_reason? {
+    let (what, pause, way) = match job.block_reason? {
         QueueHold::AllPaused(pause) => {
-            let way = format!("{} ends that", to_type("resume", "--all"));
-            Some((format!("everything is paused{}", until_text(pause, now)), way))
+            ("everything".to_owned(), pause, Way::new(to_type("resume", "--all"), "ends that"))
         }
         QueueHold::Paused(pause) => {
-            let way = format!("{} opens it", to_type("resume", queue));
-            Some((format!("queue {queue} is paused{}", until_text(pause, now)), way))
+            (format!("queue {queue}"), pause, Way::new(to_type("resume", queue), "opens it"))
         }
-        QueueHold::Full(_) | QueueHold::Paced(..) => None,
-    }
+        QueueHold::Full(_) | QueueHold::Paced(..) => return None,
+    };
+    Some((format!("{what} is paused{}", until_text(pause, now)), vec![way]))
+}
+
+/// Says what keeps a pending job that waits for no other one, and what people can do about that: a pause, or that nobody starts
+/// it, even if it is not due yet; else the limit of its queue.
+fn hold(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Option<(String, Vec<Way>)> {
+    let nobody = || advice::nobody_and_ways(job, workers, CallTarget::of_this_call());
+    let limit = || limit_text(job, now).filter(|_| job.phase == Some(Phase::Ready));
+    paused(job, now).or_else(nobody).or_else(|| Some((limit()?, Vec::new())))
 }
 
 /// Says why a pending job would not start even if it were due, and why a job that is due has not started.
 fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Option<String> {
     let queue = &job.definition.queue;
-    if let Some(paused) = paused_text(job, now) {
-        return Some(paused);
-    }
-    if let Some(why) = advice::nobody_text(job, workers, CallTarget::of_this_call()) {
-        return Some(why);
-    }
     let slot = || {
         if job.run_worker_id.is_some() {
             return "the run that it is for starts it".to_owned();
@@ -245,7 +243,8 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
         };
         format!("it starts as soon as a worker has a free slot for queue {queue}{busy}")
     };
-    (job.phase == Some(Phase::Ready)).then(|| limit_text(job, now).unwrap_or_else(slot))
+    let hold = hold(job, workers, now).map(advice::sentence);
+    hold.or_else(|| (job.phase == Some(Phase::Ready)).then(slot))
 }
 
 /// Says which pause or limit of its queue holds the job back.
