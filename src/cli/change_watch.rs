@@ -28,7 +28,7 @@ pub struct ChangeWatch {
     /// Another thread raises this to end a wait early.
     hurry: Arc<AtomicBool>,
     version: Option<i64>,
-    polled_at: Instant,
+    looked_at: Instant,
 }
 
 impl ChangeWatch {
@@ -41,7 +41,7 @@ impl ChangeWatch {
 
     /// Listens to no signal, but a raised flag ends a wait early.
     pub fn hurried_by(hurry: Arc<AtomicBool>) -> Self {
-        Self { stops: Vec::new(), hurry, version: None, polled_at: Instant::now() }
+        Self { stops: Vec::new(), hurry, version: None, looked_at: Instant::now() }
     }
 
     /// The exit status, if a signal has said stop.
@@ -60,10 +60,10 @@ impl ChangeWatch {
             let version = Some(store.data_version()?);
             let now = Instant::now();
             let left = until.map(|until| until.saturating_duration_since(now));
-            let is_time = left == Some(Duration::ZERO) || now.duration_since(self.polled_at) >= LONGEST_WAIT;
+            let is_time = left == Some(Duration::ZERO) || now.duration_since(self.looked_at) >= LONGEST_WAIT;
             if is_time || self.version != version || self.is_hurried() {
                 store.check_path()?;
-                (self.version, self.polled_at) = (version, now);
+                (self.version, self.looked_at) = (version, now);
                 return Ok(None);
             }
             thread::sleep(left.map_or(VERSION_INTERVAL, |left| left.min(VERSION_INTERVAL)));

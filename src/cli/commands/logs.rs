@@ -82,7 +82,7 @@ fn not_started(job: &JobRow) -> CliError {
 fn follow(out: &mut Output, args: &LogsArgs, which: Which, store: &Store) -> Result<ExitStatus> {
     let (id, attempt) = which;
     let quiet = out.quiet;
-    let mut poller = ChangeWatch::start()?;
+    let mut changes = ChangeWatch::start()?;
     let job = find(store, which)?;
     if job.last_attempt() == 0 && !job.state.is_final() && !quiet {
         warn(&format!("job {id} has not been started yet; {} says why", to_type("inspect", id)));
@@ -90,7 +90,7 @@ fn follow(out: &mut Output, args: &LogsArgs, which: Which, store: &Store) -> Res
     let number = attempt.unwrap_or(job.last_attempt().max(1));
     let mut reader = LogReader::new(out, args, store, which, number);
     while !reader.catch_up()? {
-        if let Some(status) = poller.wait(store, None)? {
+        if let Some(status) = changes.wait(store, None)? {
             return Ok(status);
         }
     }
@@ -110,7 +110,7 @@ struct LogReader<'a> {
     number: u32,
     /// How far the output was printed; none before the first read.
     cursor: Option<OutputCursor>,
-    /// How long the streams were at the last poll. If they are as long now, another job has changed the database.
+    /// How long the streams were at the last look. If they are as long now, another job has changed the database.
     lengths: Option<(u64, u64)>,
 }
 

@@ -40,23 +40,23 @@ pub fn prune(global: &Global, args: &PruneArgs, out: &mut Output) -> Result<Exit
         report_prune(out, "would remove", jobs, Some(kept(&store, &filter)?));
         return Ok(ExitStatus::SUCCESS);
     }
-    let poller = ChangeWatch::start()?;
+    let changes = ChangeWatch::start()?;
     let mut bar = Bar::new(global.quiet, "{pos} of {len} removed");
     let all = if bar.is_visible() { store.count_prunable(&filter)? } else { 0 };
     let jobs = store.prune(&filter, &mut |gone| {
         bar.set(gone, all);
-        poller.stopped().is_none()
+        changes.stopped().is_none()
     })?;
     drop(bar);
-    let kept = if poller.stopped().is_none() { Some(kept(&store, &filter)?) } else { None };
+    let kept = if changes.stopped().is_none() { Some(kept(&store, &filter)?) } else { None };
     report_prune(out, "removed", jobs, kept);
-    if let Some(exit) = poller.stopped() {
+    if let Some(exit) = changes.stopped() {
         warn(STOPPED);
         return Ok(exit);
     }
     worker::remove_abandoned_files(&store)?;
-    let is_erased = store.erase_removed(&mut || poller.stopped().is_none())?;
-    if let Some(exit) = poller.stopped() {
+    let is_erased = store.erase_removed(&mut || changes.stopped().is_none())?;
+    if let Some(exit) = changes.stopped() {
         warn(STOPPED);
         return Ok(exit);
     }

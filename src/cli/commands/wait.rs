@@ -103,7 +103,7 @@ fn selected(global: &Global, store: &Store, args: &WaitArgs) -> Result<Vec<i64>>
 
 /// Waits for jobs, and warns when they might wait for ever. A job that only a person can get going is not waited for.
 pub struct Waiter {
-    poller: ChangeWatch,
+    changes: ChangeWatch,
     timeout: Option<Millis>,
     deadline: Option<Instant>,
     quiet: bool,
@@ -120,7 +120,7 @@ impl Waiter {
     /// The timeout counts from now.
     pub fn new(timeout: Option<Millis>, quiet: bool) -> Result<Self> {
         Ok(Self {
-            poller: ChangeWatch::start()?,
+            changes: ChangeWatch::start()?,
             timeout,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout.into())),
             quiet,
@@ -211,7 +211,7 @@ impl Waiter {
             let expiry = job.expires_at.filter(|_| job.state == JobState::Pending);
             let expiry = expiry.and_then(|at| Instant::now().checked_add(at.since(now).into()));
             let until = self.deadline.into_iter().chain(expiry).chain(self.held.next_look()).min();
-            if let Some(status) = self.poller.wait(store, until)? {
+            if let Some(status) = self.changes.wait(store, until)? {
                 bail!(unfinished(store, &job, others, status, "stopped waiting")?);
             }
         }

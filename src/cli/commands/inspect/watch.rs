@@ -76,7 +76,7 @@ pub(super) fn watch(
 fn draw_frame(
     out: &mut Output,
     screen: &FullScreen,
-    poller: &mut ChangeWatch,
+    changes: &mut ChangeWatch,
     open: impl Fn() -> Result<Option<Store>>,
     draw: impl Fn(&mut Output, Option<&Store>) -> Result<()>,
     keep: Keep,
@@ -85,7 +85,7 @@ fn draw_frame(
     let began = Instant::now();
     let drawn = open().and_then(|store| {
         // The version is read before the data, so that any later change ends the wait below.
-        store.as_ref().map_or(Ok(None), |store| poller.wait(store, None))?;
+        store.as_ref().map_or(Ok(None), |store| changes.wait(store, None))?;
         let mut drawn = Ok(());
         let lines = out.lines_of(|out| drawn = draw(out, store.as_ref()));
         drawn.map(|()| (store, lines))
@@ -93,20 +93,20 @@ fn draw_frame(
     match drawn {
         Ok((store, lines)) => {
             screen.draw(cut(out, lines, keep))?;
-            poller.rest(MIN_PAUSE.max(began.elapsed() * PAUSE_PER_READING));
+            changes.rest(MIN_PAUSE.max(began.elapsed() * PAUSE_PER_READING));
             match store {
                 // A failure comes again in the next frame, or has passed.
-                Some(store) => drop(poller.wait(&store, None)),
-                None => poller.rest(LONGEST_WAIT),
+                Some(store) => drop(changes.wait(&store, None)),
+                None => changes.rest(LONGEST_WAIT),
             }
         }
         Err(error) if error.downcast_ref().is_some_and(StoreError::is_passing) => {
             screen.draw(out.lines_of(|out| out.prose("", &out.paint(Style::Warn, &error.to_string()))))?;
-            poller.rest(LONGEST_WAIT);
+            changes.rest(LONGEST_WAIT);
         }
         Err(error) => return Err(error),
     }
-    poller.rest(CLOSED);
+    changes.rest(CLOSED);
     Ok(())
 }
 
