@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::claim::{claimable, due_times, earlier, none_of, open_priorities};
-use super::conditions::{is_blocked, is_unfinished};
+use super::conditions::{is_blocked, is_known, is_unfinished};
 use super::inside::{Inside, inside};
 use super::kept_by_run::is_place_freed;
 use super::limits::{IS_PAUSED, QueueCapacity, QueueHold, next_pause_end};
@@ -12,7 +12,6 @@ use super::stuck::{and_behind, edge_blocks, has_ended};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Store;
 use crate::store::file::row::{each, one, value};
-use crate::store::file::schema;
 use crate::text::Timestamp;
 
 /// The blocked jobs of some queues.
@@ -153,10 +152,11 @@ pub fn backlog(
 pub fn next_expiry(tx: &Connection, left_alone: &[i64]) -> Result<Option<Timestamp>> {
     let sql = format!(
         "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
-         AND needs_version <= ?1 AND {}",
+         AND {} AND {}",
+        is_known("jobs"),
         none_of(left_alone)
     );
-    one(tx, &sql, [schema::known().version()], value)
+    one(tx, &sql, [], value)
 }
 
 /// Whether a job of these queues is running, here or in another worker. One that only a newer program knows is left to newer
@@ -165,10 +165,11 @@ fn any_running(tx: &Connection, selected: Option<&[String]>, inside: &Inside) ->
     let sql = format!(
         "SELECT j.queue, j.id, EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
                                        WHERE id = j.worker_id AND ended_at IS NULL) AS has_worker
-         FROM jobs AS j WHERE j.state = 'running' AND j.needs_version <= ?1 AND NOT {IS_PAUSED}"
+         FROM jobs AS j WHERE j.state = 'running' AND {} AND NOT {IS_PAUSED}",
+        is_known("j")
     );
     let mut statement = tx.prepare_cached(&sql)?;
-    let mut rows = statement.query([schema::known().version()])?;
+    let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let id: i64 = row.get("id")?;
         if !row.get::<_, bool>("has_worker")? {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use super::conditions::{is_ready, is_unblocked};
+use super::conditions::{is_known, is_ready, is_unblocked};
 use super::definition::{self, DefinitionCache};
 use super::dependencies::{self, EndedDependency};
 use super::insert::Firing;
@@ -17,7 +17,6 @@ use super::limits::QueueCapacity;
 use crate::model::{Bytes, ErrorCode, JobDefinition};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::row::{all, from_row, maybe, one, run, value};
-use crate::store::file::schema;
 use crate::store::file::version::Version;
 use crate::text::Timestamp;
 
@@ -133,12 +132,13 @@ impl Claiming<'_> {
     ) -> Result<Vec<Candidate>> {
         let sql = format!(
             "SELECT id, run_at FROM jobs
-             WHERE {} AND queue = ?1 AND priority = ?2 AND needs_version <= ?5 AND {}
+             WHERE {} AND queue = ?1 AND priority = ?2 AND {} AND {}
              ORDER BY run_at, id LIMIT ?4",
             is_ready("jobs", "?3"),
+            is_known("jobs"),
             claimable(self.left_alone)
         );
-        all(self.tx, &sql, params![queue, priority, now, limit, schema::known().version()], |row| {
+        all(self.tx, &sql, params![queue, priority, now, limit], |row| {
             Ok(from_row!(row, Candidate { id, run_at }))
         })
     }
@@ -275,20 +275,19 @@ pub fn due_times(
     priorities: &[QueuePriority],
     now: Timestamp,
 ) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+    let known = is_known("jobs");
     let first = |which: &str| {
         format!(
-            "SELECT run_at FROM jobs WHERE {which} AND queue = ?1 AND priority = ?2 AND needs_version <= ?4 AND {condition}
+            "SELECT run_at FROM jobs WHERE {which} AND queue = ?1 AND priority = ?2 AND {known} AND {condition}
              ORDER BY run_at LIMIT 1"
         )
     };
     let (due, later) = (is_ready("jobs", "?3"), is_unblocked("jobs") + " AND run_at > ?3");
     let sql = format!("SELECT ({}) AS due, ({}) AS later", first(&due), first(&later));
     let (mut due, mut later) = (None, None);
-    let known = schema::known().version();
     for (queue, priority) in priorities {
-        let found = one(tx, &sql, params![queue, priority, now, known], |row| {
-            Ok((row.get("due")?, row.get("later")?))
-        })?;
+        let found =
+            one(tx, &sql, params![queue, priority, now], |row| Ok((row.get("due")?, row.get("later")?)))?;
         due = earlier(due, found.0);
         later = earlier(later, found.1);
     }

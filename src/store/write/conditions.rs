@@ -1,6 +1,13 @@
 //! Conditions on a job that many statements have, as SQL. `job` is the name that a statement gives to the row of the job, `now` the
 //! parameter with the time.
 
+use crate::store::file::schema;
+
+/// Whether this program knows all that the row of `jobs` or `schedules` needs. Else it leaves the row to newer programs.
+pub fn is_known(row: &str) -> String {
+    format!("{row}.needs_version <= {}", schema::known().version().0)
+}
+
 /// Whether the pending job has expired by now. Such a job is dead, even if nobody has recorded that yet.
 pub fn has_expired(job: &str, now: &str) -> String {
     // The first two are the condition of the index `jobs_expiring`.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rusqlite::{Row, params};
 
 use super::claim::{UnreadableJob, none_of};
-use super::conditions::{has_expired, is_unfinished};
+use super::conditions::{has_expired, is_known, is_unfinished};
 use super::definition::{PENDING_JOB, pending_job};
 use super::insert::{self, NewJob};
 use super::same_work::is_of_other_file;
@@ -17,7 +17,6 @@ use crate::model::{Bytes, Event, JobDefinition, JobState, PendingJob, last_bytes
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, all_or_nothing, from_row, maybe, one, value};
-use crate::store::file::schema;
 use crate::text::Timestamp;
 
 /// Marks a pending job as dead of its expiry. It died at its expiry, even if nobody noticed until now.
@@ -41,11 +40,12 @@ impl Store {
 /// The state of this job, after its expiry is recorded if it has passed.
 pub fn expire_and_get_state(tx: &Tx, id: i64) -> Result<Option<JobState>> {
     let sql = format!(
-        "SELECT state, {} AND needs_version <= ?3 AS has_expired FROM jobs WHERE id = ?1",
-        has_expired("jobs", "?2")
+        "SELECT state, {} AND {} AS has_expired FROM jobs WHERE id = ?1",
+        has_expired("jobs", "?2"),
+        is_known("jobs")
     );
     let read = |row: &Row<'_>| Ok((row.get("state")?, row.get("has_expired")?));
-    match maybe(tx, &sql, params![id, tx.now, schema::known().version()], read)? {
+    match maybe(tx, &sql, params![id, tx.now], read)? {
         Some((_, true)) => {
             expire(tx, id)?;
             Ok(Some(JobState::Dead))
@@ -63,11 +63,12 @@ pub fn expire_due(
     left_alone: &[i64],
 ) -> Result<(Vec<Event>, Vec<UnreadableJob>)> {
     let sql = format!(
-        "SELECT id FROM jobs WHERE {} AND needs_version <= ?3 AND {} ORDER BY expires_at LIMIT ?2",
+        "SELECT id FROM jobs WHERE {} AND {} AND {} ORDER BY expires_at LIMIT ?2",
         has_expired("jobs", "?1"),
+        is_known("jobs"),
         none_of(left_alone)
     );
-    let mut due = all(tx, &sql, params![until, limit, schema::known().version()], value::<i64>)?;
+    let mut due = all(tx, &sql, params![until, limit], value::<i64>)?;
     due.sort_unstable();
     let (mut events, mut alerts, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
     for id in due {
@@ -222,12 +223,13 @@ pub struct KeyOwner {
 pub fn expire_and_get_key_owner(tx: &Tx, key: &str) -> Result<Option<KeyOwner>> {
     let sql = format!(
         "SELECT id, job_file, state = 'pending' AND attempts = 0 AS never_started,
-                {} AND needs_version <= ?3 AS has_expired
+                {} AND {} AS has_expired
          FROM jobs WHERE unique_key = ?1 AND {}",
         has_expired("jobs", "?2"),
+        is_known("jobs"),
         is_unfinished("jobs")
     );
-    let found = maybe(tx, &sql, params![key, tx.now, schema::known().version()], |row| {
+    let found = maybe(tx, &sql, params![key, tx.now], |row| {
         Ok((from_row!(row, KeyOwner { id, never_started, job_file }), row.get("has_expired")?))
     })?;
     match found {

@@ -5,12 +5,12 @@
 
 use rusqlite::{Row, params};
 
+use super::conditions::is_known;
 use super::schedule_columns::read_lines;
 use crate::model::Schedule;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, run};
-use crate::store::file::schema;
 use crate::text::{Millis, Timestamp, time_zone};
 
 /// A stored time that is further in the future than this shows that the clock was set back. A smaller difference may come
@@ -102,15 +102,16 @@ fn bring_nearer(tx: &Tx, FarTime { of, from, to }: &FarTime) -> Result<()> {
 /// The pending jobs whose delay counts from a time to come. In a job of a program older than 1.2 the delay is known only if its
 /// schedule drew it.
 fn far_jobs(tx: &Tx) -> Result<Vec<FarTime>> {
-    let sql = "SELECT id, name, run_at, due_delay_ms AS delay FROM jobs INDEXED BY jobs_delayed
-               WHERE state = 'pending' AND due_from IS NOT NULL AND due_from > ?1 AND run_at = due_from + due_delay_ms
-                     AND needs_version <= ?2
-               UNION ALL
-               SELECT id, name, run_at, run_at - scheduled_for FROM (SELECT * FROM jobs ORDER BY id DESC LIMIT 1000)
-               WHERE state = 'pending' AND due_from IS NULL AND attempts = 0 AND enqueued_at > ?1 AND scheduled_for > ?1
-                     AND run_at - scheduled_for BETWEEN 1 AND (SELECT max(random_delay_ms) FROM schedules)
-                     AND needs_version <= ?2 ORDER BY id";
-    all(tx, sql, params![tx.now.plus(SLACK), schema::known().version()], |row| {
+    let known = is_known("jobs");
+    let sql = format!(
+        "SELECT id, name, run_at, due_delay_ms AS delay FROM jobs INDEXED BY jobs_delayed
+         WHERE state = 'pending' AND due_from IS NOT NULL AND due_from > ?1 AND run_at = due_from + due_delay_ms AND {known}
+         UNION ALL
+         SELECT id, name, run_at, run_at - scheduled_for FROM (SELECT * FROM jobs ORDER BY id DESC LIMIT 1000) AS jobs
+         WHERE state = 'pending' AND due_from IS NULL AND attempts = 0 AND enqueued_at > ?1 AND scheduled_for > ?1
+               AND run_at - scheduled_for BETWEEN 1 AND (SELECT max(random_delay_ms) FROM schedules) AND {known} ORDER BY id"
+    );
+    all(tx, &sql, [tx.now.plus(SLACK)], |row| {
         let job = Far::Job { id: row.get("id")?, name: row.get("name")? };
         Ok(FarTime { of: job, from: row.get("run_at")?, to: tx.now.plus(row.get("delay")?) })
     })
@@ -130,18 +131,22 @@ fn far_pauses(tx: &Tx) -> Result<Vec<FarTime>> {
     let sql = format!("SELECT name, {columns} FROM queues WHERE paused AND {is_far} ORDER BY name");
     let mut far = all(tx, &sql, [future], read(Far::PausedQueue))?;
     let sql = format!(
-        "SELECT name, {columns} FROM schedules WHERE paused AND {is_far} AND needs_version <= ?2 ORDER BY name"
+        "SELECT name, {columns} FROM schedules WHERE paused AND {is_far} AND {} ORDER BY name",
+        is_known("schedules")
     );
-    far.extend(all(tx, &sql, params![future, schema::known().version()], read(Far::PausedSchedule))?);
+    far.extend(all(tx, &sql, [future], read(Far::PausedSchedule))?);
     let sql = format!("SELECT 'all' AS name, {columns} FROM pause_of_all WHERE {is_far}");
     far.extend(all(tx, &sql, [future], read(|_| Far::PauseOfAll))?);
     Ok(far)
 }
 
 fn far_times(tx: &Tx) -> Result<Vec<FarTime>> {
-    let sql = "SELECT name, schedule, schedule_lines, needs_version, timezone, next_at, last_fired_at FROM schedules
-               WHERE next_at > ?1 AND needs_version <= ?2 ORDER BY name";
-    let rows = all(tx, sql, params![tx.now, schema::known().version()], |row| {
+    let sql = format!(
+        "SELECT name, schedule, schedule_lines, needs_version, timezone, next_at, last_fired_at FROM schedules
+         WHERE next_at > ?1 AND {} ORDER BY name",
+        is_known("schedules")
+    );
+    let rows = all(tx, &sql, [tx.now], |row| {
         let (lines, zone): (_, Option<String>) = (read_lines(row)?, row.get("timezone")?);
         let from: Timestamp = row.get("next_at")?;
         let begins = begins(row.get("last_fired_at")?, tx.now);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rusqlite::params;
 
+use super::conditions::is_known;
 use super::enqueue;
 use super::insert::{Dependency, Due, Firing, NewJob};
 use super::schedules::{DueTimes, SELECT, StoredSchedule, end_pauses, next_due, read};
@@ -15,17 +16,20 @@ use crate::model::{Event, SkipReason};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, all_or_nothing, maybe, one, run, value};
-use crate::store::file::schema;
 use crate::text::{Millis, Timestamp};
 
 /// At most this number of schedules fires in one turn; the rest waits for the next turn.
 const MAX_SCHEDULES: usize = 100;
 
-/// Whether a schedule is due at `?1` for a program that knows the version `?2`.
-const IS_DUE: &str = "NOT paused AND next_at IS NOT NULL AND next_at <= ?1 AND needs_version <= ?2";
+/// Whether a schedule is due at `?1`.
+fn is_due() -> String {
+    format!("NOT paused AND next_at IS NOT NULL AND next_at <= ?1 AND {}", is_known("schedules"))
+}
 
-/// Whether a schedule fires at boot, and has not seen the boot `?1`, for a program that knows the version `?2`.
-const WAITS_FOR_BOOT: &str = "next_at IS NULL AND boot_id <> ?1 AND ?1 <> '' AND needs_version <= ?2";
+/// Whether a schedule fires at boot, and has not seen the boot `?1`.
+fn waits_for_boot() -> String {
+    format!("next_at IS NULL AND boot_id <> ?1 AND ?1 <> '' AND {}", is_known("schedules"))
+}
 
 /// Enqueues the jobs of the schedules that are due, and sets the next time of each.
 pub fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
@@ -33,9 +37,8 @@ pub fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
     if next_due(tx)?.is_none_or(|due| due > tx.now) {
         return Ok(Vec::new());
     }
-    let sql = format!("{SELECT} WHERE {IS_DUE} ORDER BY next_at, name LIMIT ?3");
-    let due =
-        all(tx, &sql, params![tx.now, schema::known().version(), MAX_SCHEDULES], |row| read(row, tx.now))?;
+    let sql = format!("{SELECT} WHERE {} ORDER BY next_at, name LIMIT ?2", is_due());
+    let due = all(tx, &sql, params![tx.now, MAX_SCHEDULES], |row| read(row, tx.now))?;
     let mut events = Vec::new();
     for schedule in dependencies_first(due, |name| due_of_name(tx, name))? {
         fire(tx, &schedule, &mut events)?;
@@ -45,8 +48,8 @@ pub fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
 
 /// The schedule of this name, if it is due.
 fn due_of_name(tx: &Tx, name: &str) -> Result<Option<StoredSchedule>> {
-    let sql = format!("{SELECT} WHERE name = ?3 AND {IS_DUE}");
-    maybe(tx, &sql, params![tx.now, schema::known().version(), name], |row| read(row, tx.now))
+    let sql = format!("{SELECT} WHERE name = ?2 AND {}", is_due());
+    maybe(tx, &sql, params![tx.now, name], |row| read(row, tx.now))
 }
 
 /// These schedules, each after those whose runs its jobs wait for, which `due` finds if they fire now, too. Otherwise a job would
@@ -88,9 +91,9 @@ impl Store {
     /// not change while it runs, and whatever writes the row of such a schedule then, writes this boot. An unknown boot, the
     /// empty id, fires nothing.
     pub fn fire_at_boot(&mut self, boot_id: &str) -> Result<Option<Vec<Event>>> {
-        let version = schema::known().version();
-        let waits = format!("SELECT EXISTS (SELECT 1 FROM schedules WHERE {WAITS_FOR_BOOT})");
-        if !self.read(|tx| one(tx, &waits, params![boot_id, version], value::<bool>))? {
+        let waits_for_boot = waits_for_boot();
+        let waits = format!("SELECT EXISTS (SELECT 1 FROM schedules WHERE {waits_for_boot})");
+        if !self.read(|tx| one(tx, &waits, [boot_id], value::<bool>))? {
             return Ok(Some(Vec::new()));
         }
         if self.read(|tx| limits::pause_of_all(tx, tx.now))?.is_some() {
@@ -98,13 +101,13 @@ impl Store {
         }
         self.write_work(|tx| {
             end_pauses(tx)?;
-            let sql = format!("UPDATE schedules SET boot_id = ?1 WHERE paused AND {WAITS_FOR_BOOT}");
-            run(tx, &sql, params![boot_id, version])?;
-            let sql = format!("{SELECT} WHERE {WAITS_FOR_BOOT} ORDER BY name");
-            let waiting = all(tx, &sql, params![boot_id, version], |row| read(row, tx.now))?;
-            let sql = format!("{SELECT} WHERE name = ?3 AND {WAITS_FOR_BOOT}");
+            let sql = format!("UPDATE schedules SET boot_id = ?1 WHERE paused AND {waits_for_boot}");
+            run(tx, &sql, [boot_id])?;
+            let sql = format!("{SELECT} WHERE {waits_for_boot} ORDER BY name");
+            let waiting = all(tx, &sql, [boot_id], |row| read(row, tx.now))?;
+            let sql = format!("{SELECT} WHERE name = ?2 AND {waits_for_boot}");
             let of_name = |name: &str| {
-                let at_boot = maybe(tx, &sql, params![boot_id, version, name], |row| read(row, tx.now))?;
+                let at_boot = maybe(tx, &sql, [boot_id, name], |row| read(row, tx.now))?;
                 at_boot.map_or_else(|| due_of_name(tx, name), |row| Ok(Some(row)))
             };
             let mut events = Vec::new();

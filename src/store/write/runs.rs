@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::backlog::{Backlog, Blocked, PendingWork, next_expiry};
 use super::claim::{Claim, earlier, start};
-use super::conditions::{is_pending, is_ready};
+use super::conditions::{is_known, is_pending, is_ready};
 use super::definition::{self, DefinitionCache};
 use super::enqueue::{Enqueued, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
@@ -22,7 +22,6 @@ use crate::model::{JobDefinition, JobState};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, each, maybe, one, run, value};
-use crate::store::file::schema;
 use crate::store::file::version::Version;
 use crate::text::Timestamp;
 
@@ -226,13 +225,13 @@ impl Run<'_> {
         let sql = format!(
             "SELECT j.id, j.needs_version, d.definition
              FROM (SELECT * FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC LIMIT {MAX_ALERTS}) AS j
-             JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.state = 'pending' AND j.needs_version <= ?2"
+             JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.state = 'pending' AND {}",
+            is_known("j")
         );
-        let alerts: Vec<(i64, Option<i64>)> =
-            all(self.tx, &sql, params![name, schema::known().version()], |row| {
-                let definition: JobDefinition = definition::read(row, "definition")?;
-                Ok((row.get("id")?, definition.dead_job()))
-            })?;
+        let alerts: Vec<(i64, Option<i64>)> = all(self.tx, &sql, [name], |row| {
+            let definition: JobDefinition = definition::read(row, "definition")?;
+            Ok((row.get("id")?, definition.dead_job()))
+        })?;
         let sql = format!("{} WHERE j.id = ?1 AND j.run_worker_id IS NOT NULL", earlier_jobs(""));
         for (alert, dead) in alerts {
             let does_the_work = |row: &Row<'_>| Ok(EarlierJob::read(row)?.does_the_work_of(wanted));
@@ -247,11 +246,11 @@ impl Run<'_> {
     fn left_by_a_dead_run(&self, wanted: &NewJob) -> Result<Option<i64>> {
         let sql = format!(
             "{} WHERE j.run_worker_id IS NOT NULL AND (j.state = 'pending' OR j.state = 'running')
-                AND j.name = ?1 AND j.needs_version <= ?2 ORDER BY j.id",
-            earlier_jobs("INDEXED BY jobs_of_runs")
+                AND j.name = ?1 AND {} ORDER BY j.id",
+            earlier_jobs("INDEXED BY jobs_of_runs"),
+            is_known("j")
         );
-        let values = params![wanted.definition.name, schema::known().version()];
-        let same_work = all(self.tx, &sql, values, |row| {
+        let same_work = all(self.tx, &sql, [&wanted.definition.name], |row| {
             let is_same = EarlierJob::read(row)?.does_the_work_of(wanted);
             Ok(is_same.then_some(row.get::<_, i64>("id")?))
         })?;
@@ -302,9 +301,10 @@ impl Run<'_> {
             "SELECT j.queue, j.needs_version, j.worker_id, j.run_worker_id, j.state = 'pending' OR EXISTS
                         (SELECT 1 FROM workers AS w WHERE w.id = j.worker_id AND w.leftover_since IS NOT NULL) AS waits,
                     {IS_KEPT} AS is_kept
-             FROM jobs AS j WHERE j.id = ?1 AND j.needs_version <= ?2"
+             FROM jobs AS j WHERE j.id = ?1 AND {}",
+            is_known("j")
         );
-        let found = maybe(self.tx, &sql, params![id, schema::known().version()], |row| {
+        let found = maybe(self.tx, &sql, [id], |row| {
             let queue: String = row.get("queue")?;
             let is_of_dead = |column| {
                 Ok::<_, StoreError>(row.get::<_, Option<i64>>(column)?.is_some_and(self.others.is_dead))
@@ -350,10 +350,11 @@ pub fn claim(
 ) -> Result<Vec<Claim>> {
     let sql = format!(
         "SELECT id, queue FROM jobs
-         WHERE run_worker_id = ?1 AND {} AND needs_version <= ?3 ORDER BY priority DESC, run_at, id",
-        is_ready("jobs", "?2")
+         WHERE run_worker_id = ?1 AND {} AND {} ORDER BY priority DESC, run_at, id",
+        is_ready("jobs", "?2"),
+        is_known("jobs")
     );
-    let due = all(tx, &sql, params![worker, capacity.now, schema::known().version()], |row| {
+    let due = all(tx, &sql, params![worker, capacity.now], |row| {
         Ok((row.get::<_, i64>("id")?, row.get::<_, String>("queue")?))
     })?;
     let mut claims = Vec::new();
@@ -383,10 +384,11 @@ pub fn backlog(
     };
     let sql = format!(
         "SELECT queue, run_at FROM jobs
-         WHERE run_worker_id = ?1 AND {} AND unmet_dependencies = 0 AND needs_version <= ?2",
-        is_pending("jobs", "?3")
+         WHERE run_worker_id = ?1 AND {} AND unmet_dependencies = 0 AND {}",
+        is_pending("jobs", "?2"),
+        is_known("jobs")
     );
-    each(tx, &sql, params![worker, schema::known().version(), capacity.now], |row| {
+    each(tx, &sql, params![worker, capacity.now], |row| {
         let (queue, run_at): (String, Timestamp) = (row.get("queue")?, row.get("run_at")?);
         let pending = match capacity.block_reason(&queue) {
             _ if run_at > capacity.now => {

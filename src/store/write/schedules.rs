@@ -3,6 +3,7 @@
 
 use rusqlite::{Connection, Row, params};
 
+use super::conditions::is_known;
 use super::definition;
 use super::far_times::AHEAD;
 use super::same_work::{is_same_file, task};
@@ -11,7 +12,6 @@ use crate::model::{Chain, Link, Pause, Schedule, ScheduleText};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{self, all, from_row, maybe, one, run, value};
-use crate::store::file::schema;
 use crate::store::file::version::Version;
 use crate::text::{Millis, Timestamp, are_same_clocks, time_zone};
 
@@ -330,18 +330,20 @@ pub fn record_success(tx: &Connection, id: i64, name: &str, at: Timestamp) -> Re
 
 /// When the next schedule fires, or its pause ends. While everything is paused none fires.
 pub fn next_due(tx: &Connection) -> Result<Option<Timestamp>> {
-    let sql = "SELECT min(at) FROM
-                 (SELECT min(next_at) AS at FROM schedules
-                  WHERE NOT paused AND next_at IS NOT NULL AND needs_version <= ?1
-                        AND NOT EXISTS (SELECT 1 FROM pause_of_all)
-                  UNION ALL SELECT min(paused_until) FROM schedules WHERE paused AND needs_version <= ?1)";
-    one(tx, sql, [schema::known().version()], value)
+    let known = is_known("schedules");
+    let sql = format!(
+        "SELECT min(at) FROM
+             (SELECT min(next_at) AS at FROM schedules
+              WHERE NOT paused AND next_at IS NOT NULL AND {known} AND NOT EXISTS (SELECT 1 FROM pause_of_all)
+              UNION ALL SELECT min(paused_until) FROM schedules WHERE paused AND {known})"
+    );
+    one(tx, &sql, [], value)
 }
 
 /// Records the end of the pauses of schedules that are over. The times that passed during a pause are gone.
 pub fn end_pauses(tx: &Tx) -> Result<()> {
-    let sql = format!("{SELECT} WHERE paused AND paused_until <= ?1 AND needs_version <= ?2");
-    for row in all(tx, &sql, params![tx.now, schema::known().version()], |row| read(row, tx.now))? {
+    let sql = format!("{SELECT} WHERE paused AND paused_until <= ?1 AND {}", is_known("schedules"));
+    for row in all(tx, &sql, [tx.now], |row| read(row, tx.now))? {
         let sql = "UPDATE schedules SET paused = 0, paused_until = NULL, next_at = ?2 WHERE name = ?1";
         run(tx, sql, params![row.name(), row.next_at])?;
     }
