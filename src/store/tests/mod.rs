@@ -2,6 +2,7 @@
 
 mod attention;
 mod backup;
+mod costs;
 mod crontab;
 mod crowd;
 mod enqueue;

@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, params};
 
-use super::claim::{claimable, due_times, earlier, none_of, open_priorities};
+use super::claim::{QueuePriority, claimable, due_times, earlier, none_of, open_priorities};
 use super::conditions::{is_blocked, is_known, is_unfinished};
 use super::inside::{Inside, inside};
 use super::kept_by_run::is_place_freed;
-use super::limits::{IS_PAUSED, QueueCapacity, QueueHold, next_pause_end};
+use super::limits::{IS_PAUSED, QueueCapacity, QueueHold};
 use super::schedules;
 use super::stuck::{and_behind, edge_blocks, has_ended};
 use crate::store::file::error::{Result, StoreError};
@@ -60,7 +60,8 @@ impl Store {
             // Since the worker's turn another one may have ended a job, so that the last blocked job is ready now.
             let capacity = QueueCapacity::read(tx)?;
             let inside = inside(tx, self.caller.as_ref(), &capacity, None)?;
-            let left = backlog(tx, selected, &capacity, &[], &[], &inside)?;
+            let priorities = open_priorities(tx, selected, &capacity)?;
+            let left = backlog(tx, selected, &priorities, &capacity, &[], &[], &inside)?;
             let may_unblock = left.running || left.pending != PendingWork::Nothing;
             let mut blocked = Blocked { may_unblock, ..Blocked::default() };
             each(tx, &sql, params![None::<i64>, None::<i64>, inside.ids()], |row| {
@@ -104,24 +105,24 @@ pub struct Backlog {
     pub place_freed: bool,
 }
 
-/// Finds the work that is left in these queues (none: in all), but not in paused ones. `full` names the queues that were full
+/// Finds the work that is left in these queues (none: in all), which have these open priorities. `full` names the queues that were full
 /// before this turn recorded ended attempts, and `left_alone` lists the jobs that the worker cannot read. What cannot end before the
 /// worker does is left out.
 pub fn backlog(
     tx: &Connection,
     selected: Option<&[String]>,
+    priorities: &[QueuePriority],
     capacity: &QueueCapacity,
     full: &[String],
     left_alone: &[i64],
     inside: &Inside,
 ) -> Result<Backlog> {
     let claimable = claimable(left_alone);
-    let priorities = open_priorities(tx, selected, capacity)?;
     let mut backlog = Backlog {
         running: any_running(tx, selected, inside)?,
         next_due: earlier(
             earlier(next_expiry(tx, left_alone)?, schedules::next_due(tx)?),
-            next_pause_end(tx)?,
+            capacity.next_pause_end(),
         ),
         place_freed: is_place_freed(tx, capacity, full)?,
         ..Backlog::default()

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::conditions::{is_known, is_ready, is_unblocked};
 use super::definition::{self, DefinitionCache};
@@ -86,11 +86,11 @@ pub struct Claiming<'a> {
 }
 
 impl Claiming<'_> {
-    /// Claims up to `limit` due jobs of these queues (none: of all), as `capacity` allows. A job that cannot be read stays as it
-    /// is, and is told.
+    /// Claims up to `limit` due jobs of these priorities, which are in order, as `capacity` allows. A job that cannot be read stays
+    /// as it is, and is told.
     pub fn claim(
         &mut self,
-        selected: Option<&[String]>,
+        priorities: &[QueuePriority],
         limit: usize,
         capacity: &mut QueueCapacity,
         unreadable: &mut Vec<UnreadableJob>,
@@ -99,7 +99,6 @@ impl Claiming<'_> {
         if limit == 0 {
             return Ok(claims);
         }
-        let priorities = open_priorities(self.tx, selected, capacity)?;
         for same_priority in priorities.chunk_by(|a, b| a.1 == b.1) {
             let mut due = Vec::new();
             for priority in same_priority {
@@ -171,7 +170,8 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
     // The name is read here, too, so that a damaged one is found before its command is started, and not at its end.
     let sql =
         "SELECT j.definition_id, j.name, j.queue, j.args_nul, j.label, j.attempts, j.attempts_used, j.expires_at, i.stdin, a.error_code,
-                w.mark, w.version, j.scheduled_for, j.scheduled_offset
+                w.mark, w.version, j.scheduled_for, j.scheduled_offset,
+                EXISTS (SELECT 1 FROM dependencies AS d WHERE d.job_id = j.id) AS has_dependencies
          FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
          LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
          LEFT JOIN workers AS w ON w.id = a.worker_id AND EXISTS
@@ -200,7 +200,11 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
                 None => None,
             },
             scheduled: Firing::read(row)?,
-            dependencies: dependencies::ended(tx, id)?,
+            dependencies: if row.get("has_dependencies")? {
+                dependencies::ended(tx, id)?
+            } else {
+                Vec::new()
+            },
         })
     })
 }
@@ -232,15 +236,17 @@ pub fn open_priorities(
 /// All queues with their priorities. Each step seeks the next queue in the index, because a scan would read every job.
 pub fn priorities(tx: &Connection) -> Result<Vec<QueuePriority>> {
     let next = format!(
-        "SELECT queue FROM jobs WHERE {} AND queue > ?1 ORDER BY queue LIMIT 1",
+        "SELECT queue, priority FROM jobs WHERE {} AND queue > ?1 ORDER BY queue, priority DESC LIMIT 1",
         is_unblocked("jobs")
     );
+    let read = |row: &Row<'_>| Ok((row.get::<_, String>("queue")?, row.get("priority")?));
     let (mut priorities, mut last) = (Vec::new(), String::new());
-    while let Some(queue) = maybe(tx, &next, [&last], value::<String>)? {
+    while let Some((queue, highest)) = maybe(tx, &next, [&last], read)? {
         if queue <= last {
             return Err(out_of_order());
         }
-        priorities.extend(priorities_of(tx, &queue)?);
+        priorities.push((queue.clone(), highest));
+        priorities.extend(priorities_below(tx, &queue, highest)?);
         last = queue;
     }
     Ok(priorities)
@@ -248,11 +254,15 @@ pub fn priorities(tx: &Connection) -> Result<Vec<QueuePriority>> {
 
 /// The priorities of one queue, the highest first.
 pub fn priorities_of(tx: &Connection, queue: &str) -> Result<Vec<QueuePriority>> {
+    priorities_below(tx, queue, i32::MAX)
+}
+
+fn priorities_below(tx: &Connection, queue: &str, mut below: i32) -> Result<Vec<QueuePriority>> {
     let next = format!(
         "SELECT priority FROM jobs WHERE {} AND queue = ?1 AND priority < ?2 ORDER BY priority DESC LIMIT 1",
         is_unblocked("jobs")
     );
-    let (mut priorities, mut below) = (Vec::new(), i32::MAX);
+    let mut priorities = Vec::new();
     while let Some(priority) = maybe(tx, &next, params![queue, below], value)? {
         if priority >= below {
             return Err(out_of_order());

@@ -33,8 +33,13 @@ fn waits_for_boot() -> String {
 
 /// Enqueues the jobs of the schedules that are due, and sets the next time of each.
 pub fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
+    let has_come = |at: Timestamp| at <= tx.now;
+    // The end of a pause counts, too, and may be all that there is.
+    if !next_due(tx)?.is_some_and(has_come) {
+        return Ok(Vec::new());
+    }
     end_pauses(tx)?;
-    if next_due(tx)?.is_none_or(|due| due > tx.now) {
+    if !next_due(tx)?.is_some_and(has_come) {
         return Ok(Vec::new());
     }
     let sql = format!("{SELECT} WHERE {} ORDER BY next_at, name LIMIT ?2", is_due());

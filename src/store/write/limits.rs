@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 use crate::model::{Limits, Pause, Rate};
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
-use crate::store::file::row::{self, all, each, from_row, maybe, one, run, value};
+use crate::store::file::row::{self, all, each, from_row, maybe, run};
 use crate::text::Timestamp;
 
 /// The reason why a queue starts none of its due jobs.
@@ -94,13 +94,6 @@ pub fn end_pauses(tx: &Tx) -> Result<()> {
     Ok(())
 }
 
-/// When the next pause of a queue or of everything ends by itself.
-pub fn next_pause_end(tx: &Connection) -> Result<Option<Timestamp>> {
-    let sql = "SELECT min(paused_until) FROM (SELECT paused_until FROM queues WHERE paused
-                                              UNION ALL SELECT paused_until FROM pause_of_all)";
-    one(tx, sql, [], value)
-}
-
 /// The number of running jobs of each queue that has any.
 pub fn running(tx: &Connection) -> Result<BTreeMap<String, u64>> {
     let mut running: BTreeMap<String, u64> = BTreeMap::new();
@@ -118,15 +111,56 @@ pub struct QueueCapacity {
     settings: BTreeMap<String, Settings>,
     /// The number of running attempts by queue. Empty if no queue limits it.
     running: BTreeMap<String, u64>,
+    /// A pause is over, and that is not recorded.
+    pub is_pause_over: bool,
     pub now: Timestamp,
 }
 
 impl QueueCapacity {
+    /// Of a file without limits and pauses.
+    pub fn none(tx: &Tx) -> Self {
+        Self {
+            pause_of_all: None,
+            settings: BTreeMap::new(),
+            running: BTreeMap::new(),
+            is_pause_over: false,
+            now: tx.now,
+        }
+    }
+
     pub fn read(tx: &Tx) -> Result<Self> {
-        let settings = settings(tx)?;
-        let counts = settings.values().any(|row| row.limits.max_running.is_some());
-        let running = if counts { running(tx)? } else { BTreeMap::new() };
-        Ok(Self { pause_of_all: pause_of_all(tx, tx.now)?, settings, running, now: tx.now })
+        let sql = "SELECT NULL AS name, 1 AS paused, paused_until, NULL AS max_running, NULL AS rate, NULL AS last_start_at
+                   FROM pause_of_all
+                   UNION ALL SELECT name, paused, paused_until, max_running, rate, last_start_at FROM queues";
+        let mut capacity = Self::none(tx);
+        each(tx, sql, [], |row| {
+            let settings = Settings::read(row)?;
+            let is_over = settings.pause.is_some_and(|pause| pause.is_over(tx.now));
+            capacity.is_pause_over |= is_over;
+            match row.get("name")? {
+                Some(queue) => {
+                    capacity.settings.insert(queue, settings);
+                }
+                None => capacity.pause_of_all = settings.pause.filter(|_| !is_over),
+            }
+            Ok(())
+        })?;
+        capacity.count_running(tx)?;
+        Ok(capacity)
+    }
+
+    /// Counts the running jobs anew, if that matters.
+    pub fn count_running(&mut self, tx: &Connection) -> Result<()> {
+        if self.settings.values().any(|row| row.limits.max_running.is_some()) {
+            self.running = running(tx)?;
+        }
+        Ok(())
+    }
+
+    /// When the next pause of a queue or of everything ends by itself.
+    pub fn next_pause_end(&self) -> Option<Timestamp> {
+        let of_queues = self.settings.values().filter_map(|row| row.pause);
+        of_queues.chain(self.pause_of_all).filter_map(Pause::ends_at).min()
     }
 
     /// The number of attempts that this queue may start now.

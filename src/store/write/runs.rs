@@ -15,7 +15,7 @@ use super::enqueue::{Enqueued, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{NewJob, OnConflict};
 use super::kept_by_run::{IS_KEPT, is_full, keeper};
-use super::limits::{QueueCapacity, QueueHold, next_pause_end};
+use super::limits::{QueueCapacity, QueueHold};
 use super::same_work::{EarlierJob, earlier_jobs};
 use super::stuck;
 use crate::model::{JobDefinition, JobState};
@@ -377,7 +377,7 @@ pub fn backlog(
     let running = "SELECT EXISTS (SELECT 1 FROM jobs WHERE run_worker_id = ?1 AND state = 'running')";
     let mut backlog = Backlog {
         running: one(tx, running, [worker], value)?,
-        next_due: earlier(next_expiry(tx, left_alone)?, next_pause_end(tx)?),
+        next_due: earlier(next_expiry(tx, left_alone)?, capacity.next_pause_end()),
         // Whoever waits for a place in one of these queues is another worker.
         place_freed: full.iter().any(|queue| !is_full(capacity, queue)),
         ..Backlog::default()

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::backlog::{self, Backlog, PendingWork};
-use super::claim::{Claim, Claiming, UnreadableJob};
+use super::claim::{Claim, Claiming, UnreadableJob, open_priorities};
 use super::definition::{DefinitionCache, PENDING_JOB, pending_job};
 use super::dependencies;
 use super::expire;
@@ -95,13 +95,16 @@ impl Store {
         let caller = self.caller.clone();
         let turn = self.write(|tx| {
             let mut events = Vec::new();
-            let mut full = Vec::new();
+            // A worker that records ends and nothing else needs no capacity, and that may be what cannot be read.
+            let mut capacity = QueueCapacity::none(tx);
             if !request.only_ends {
-                if !ended.is_empty() {
-                    full = QueueCapacity::read(tx)?.full();
+                capacity = QueueCapacity::read(tx)?;
+                if capacity.is_pause_over {
+                    limits::end_pauses(tx)?;
+                    capacity = QueueCapacity::read(tx)?;
                 }
-                limits::end_pauses(tx)?;
             }
+            let full = if ended.is_empty() { Vec::new() } else { capacity.full() };
             // 1. Record the attempts that ended.
             for ended in ended {
                 events.push(match finish::finish(tx, definitions, worker, ended)? {
@@ -126,11 +129,15 @@ impl Store {
             let expired_all = expired.len() + unreadable.len() < MAX_EXPIRED;
             events.extend(expired);
             // 5. Claim due jobs for the idle slots.
-            let mut capacity = QueueCapacity::read(tx)?;
+            capacity.count_running(tx)?;
+            let priorities = match takes {
+                Takes::Queues(queues) => open_priorities(tx, queues, &capacity)?,
+                Takes::OwnJobs => Vec::new(),
+            };
             let claims = match takes {
-                Takes::Queues(queues) => {
+                Takes::Queues(_) => {
                     let mut claiming = Claiming { tx, definitions, worker, left_alone };
-                    claiming.claim(queues, idle_slots, &mut capacity, &mut unreadable)?
+                    claiming.claim(&priorities, idle_slots, &mut capacity, &mut unreadable)?
                 }
                 Takes::OwnJobs => runs::claim(tx, definitions, worker, idle_slots, &mut capacity)?,
             };
@@ -144,7 +151,7 @@ impl Store {
             let mut backlog = match takes {
                 Takes::Queues(queues) => {
                     let inside = inside(tx, caller.as_ref(), &capacity, None)?;
-                    backlog::backlog(tx, queues, &capacity, &full, left_alone, &inside)?
+                    backlog::backlog(tx, queues, &priorities, &capacity, &full, left_alone, &inside)?
                 }
                 Takes::OwnJobs => runs::backlog(tx, worker, &capacity, &full, left_alone)?,
             };

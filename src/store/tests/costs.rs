@@ -1,0 +1,31 @@
+//! What a call costs, as far as it can be counted: so that the next careless line is seen at once.
+
+use std::sync::{Arc, Mutex};
+
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
+
+use super::fixture::{Scene, definition, exited, new_job};
+use crate::text::Timestamp;
+
+#[test]
+fn a_turn_that_ends_one_job_and_claims_the_next_runs_few_statements() {
+    let mut scene = Scene::new();
+    for at in 0..4 {
+        scene.add(new_job(definition("a")), at);
+    }
+    let mut id = scene.turn(&[], 1, 10).claims[0].job_id;
+    // The first turn reads the definition, which the worker knows from then on.
+    id = scene.turn(&[exited(id, 0, Timestamp(11))], 1, 12).claims[0].job_id;
+    let ran: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::clone(&ran);
+    let hear = move |event: TraceEvent<'_>| {
+        if let TraceEvent::Profile(statement, _) = event {
+            heard.lock().unwrap().push(statement.sql().into_owned());
+        }
+    };
+    scene.store.connection.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(hear)).unwrap();
+    let turn = scene.turn(&[exited(id, 0, Timestamp(13))], 1, 14);
+    assert_eq!((turn.events.len(), turn.claims.len()), (1, 1));
+    let ran = ran.lock().unwrap();
+    assert!(ran.len() <= 22, "{} statements:\n{}", ran.len(), ran.join("\n"));
+}
