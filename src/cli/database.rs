@@ -9,6 +9,7 @@ use super::accounts;
 use super::args::Global;
 use super::error::{CliError, ExitStatus, become_user};
 use crate::crontab::Account;
+use crate::process;
 use crate::store::{self, Store, StoreError, StoreFile};
 use crate::text::{safe_line, shell_word, shown_path};
 use crate::view::terminal::warn;
@@ -27,6 +28,7 @@ pub fn store_file(global: &Global) -> Result<StoreFile> {
 
 /// Opens the database to write to it, and creates it if it is missing. Says what a person has to know about it.
 pub fn open_or_create(global: &Global) -> Result<Store> {
+    process::spare_syncs_of_folders();
     let store = Store::open_or_create(store_file(global)?)?;
     if store.is_new() {
         say_that_it_is_new(global, store.file());
@@ -113,5 +115,6 @@ pub fn is_there(store: &Store) -> bool {
 
 /// Opens the database; an error if it is missing.
 pub fn open(global: &Global) -> Result<Store> {
+    process::spare_syncs_of_folders();
     Ok(Store::open(store_file(global)?)?)
 }

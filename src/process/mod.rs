@@ -7,6 +7,7 @@
 mod attempt;
 mod control;
 mod environ;
+mod folder_syncs;
 mod held_output;
 mod hidden;
 mod ids;
@@ -32,6 +33,7 @@ mod testing;
 
 pub use attempt::{Progress, run};
 pub use control::Control;
+pub use folder_syncs::spare_syncs_of_folders;
 pub use held_output::read_held_output;
 pub use hidden::is_leader_alive;
 pub use inherit::{Inherited, close_on_exec, is_stdout_closed, reset_inherited_state, suspend};

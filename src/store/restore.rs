@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
 use crate::model::JobState;
-use crate::store::file::connection::{Sharing, connect, distrust_schema};
+use crate::store::file::connection::{Sharing, checkpoint_on_close, connect, distrust_schema};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::header::check_header;
 use crate::store::file::immutable::immutable_uri;
@@ -117,6 +117,10 @@ impl Store {
         let kept = free_name(target);
         if alone.is_none() {
             set_log_aside(target, &kept)?;
+        }
+        if let Some(old) = &alone {
+            // The log, which is empty, has the name of that of the new database from now on.
+            checkpoint_on_close(old, false)?;
         }
         put_in_place(&draft.path, target.path(), &kept).map_err(failed)?;
         drop(alone);

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags};
 
 use super::error::Result;
 use super::header::check_version;
@@ -55,6 +55,7 @@ pub fn connect(file: &StoreFile, sharing: Sharing) -> Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(SYNC_COMMITS)?;
     connection.execute_batch(&format!("PRAGMA journal_size_limit = {MAX_LOG_BYTES}"))?;
+    keep_log(&connection)?;
     connection.execute_batch(OVERWRITE_DELETED)?;
     check_version(&connection, file.path())?;
     check_triggers(&connection, file.path())?;
@@ -73,8 +74,15 @@ pub fn distrust_schema(connection: &Connection) -> Result<()> {
 
 /// Sets whether the connection copies the log into the file when it is the last to close. A damaged file must keep its
 /// bytes.
-pub(super) fn checkpoint_on_close(connection: &Connection, wanted: bool) -> Result<()> {
+pub fn checkpoint_on_close(connection: &Connection, wanted: bool) -> Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !wanted)?;
+    Ok(())
+}
+
+/// Lets the last connection empty the log, once the file is whole, instead of deleting it: the name of a new log would have to
+/// get to the disk.
+fn keep_log(connection: &Connection) -> Result<()> {
+    connection.file_control(Some(MAIN_DB), FileControl::PersistWal(&mut 1))?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rusqlite::backup::Backup;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, MAIN_DB, Transaction, TransactionBehavior};
 
 use super::caller::Caller;
 use super::connection::{
@@ -105,6 +105,15 @@ impl Store {
                 Some(why) => without_room(&file, why),
                 None => (Err(StoreError::Sqlite(error)), Mode::ReadWrite),
             },
+            // What would change something is refused at once.
+            Ok(connection)
+                if connection.is_readonly(MAIN_DB)? && is_on_read_only_file_system(file.path()) =>
+            {
+                match Stamp::of_unused(&file) {
+                    Ok(stamp) => (connect(&file, Sharing::Immutable), Mode::Immutable(stamp)),
+                    Err(_) => (Ok(connection), Mode::ReadWrite),
+                }
+            }
             connected => (connected, Mode::ReadWrite),
         };
         let connection = connection.map_err(|error| explain(error, &file))?;
