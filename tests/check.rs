@@ -54,7 +54,7 @@ fn what_is_missing_on_this_machine_is_told_and_fails_nothing() {
     runner: not-executable cannot start here: not executable: ./notes
     runner: secrets cannot start here: cannot read the env_file DIR/secrets.env: No such file or directory (os error 2)
     runner: crontab: cron takes the backslash out of `\%`, and runner leaves it: write `%`
-    runner: crontab: exit 1 of tar (a file changed while it was read, or --compare differs), with which its work is done, fails the job; warning_exit_codes = [1] makes it a success that people are told of
+    runner: crontab: exit 1 of tar (a file changed while it was read), with which its work is done, fails the job; warning_exit_codes = [1] makes it a success that people are told of
     ");
     sandbox.run("check -q").ok().quietly();
     // Of the jobs, only those that a schedule starts count here, with the alerts of their deaths.
