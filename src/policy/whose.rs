@@ -191,7 +191,7 @@ pub(super) fn of_status(readings: &[Reading], status: i32) -> Vec<Reading> {
     readings.iter().filter(|reading| reading.exit == status).copied().collect()
 }
 
-/// What the table says of an exit status of this job's command: `exit 23 of rsync: some files could not be read or written`. None if
+/// What the table says of an exit status of this job's command: `exit 255 of scp: an error, for example no connection`. None if
 /// it says nothing, or if it is not sure which program gave the status.
 pub fn meaning(definition: &JobDefinition, status: i32) -> Option<String> {
     in_words(&of_status(&readings(definition), status))
