@@ -40,6 +40,23 @@ fn a_change_that_is_not_on_disk_is_not_acknowledged() {
 }
 
 #[test]
+fn a_run_whose_job_finds_no_room_says_so() {
+    let Some(disk) = SmallDisk::mount(JOBS, "2m") else { return };
+    disk.run("enqueue next").exits(0);
+    // The row of its worker would have room.
+    let input = "x".repeat(4 << 20);
+    disk.call("run --stdin -- cat")
+        .stdin(input)
+        .run()
+        .exits(74)
+        .prints("")
+        .says("disk is full")
+        .says("make room");
+    disk.run("doctor").ok();
+    disk.run("run -q -- true").ok();
+}
+
+#[test]
 fn a_file_that_cannot_be_made_whole_is_not_made() {
     let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
     for room in [0, 4, 40, 90] {

@@ -69,7 +69,7 @@ impl SmallDisk {
     }
 
     /// A call of the program that sees the disk.
-    fn call(&self, line: &str) -> Call {
+    pub fn call(&self, line: &str) -> Call {
         let call = self.inside().env("RUNNER_DB", self.sandbox.path("small/runner.db"));
         let call = call.arg(env!("CARGO_BIN_EXE_runner"));
         line.split_whitespace().fold(call, Call::arg)

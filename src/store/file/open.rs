@@ -236,7 +236,8 @@ impl Store {
     }
 
     /// Runs the body as one write transaction, and wakes the workers after it: what its calls change is on disk together, or an `Err`
-    /// of the body undoes all of it. Within another one it is part of that.
+    /// of the body undoes all of it. Within another one it is part of that. An error that the body has kept to itself may have ended the
+    /// transaction, and undone all of it; then there is nothing to commit.
     pub fn together<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if !self.connection.is_autocommit() {
             return self.as_part(body);
@@ -244,6 +245,9 @@ impl Store {
         self.put_back_wal();
         self.begin()?;
         let commit = |store: &mut Self| {
+            if !store.is_in_transaction() {
+                return Ok(());
+            }
             store.autocommit(|connection| connection.execute_batch("COMMIT").map_err(StoreError::at_commit))
         };
         let done = body(self).and_then(|value| commit(self).map(|()| value));
@@ -252,6 +256,10 @@ impl Store {
             Err(_) => self.roll_back()?,
         }
         done
+    }
+
+    pub fn is_in_transaction(&self) -> bool {
+        !self.connection.is_autocommit()
     }
 
     /// Runs the body as a part of the transaction: an `Err` undoes the part.

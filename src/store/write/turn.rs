@@ -50,7 +50,7 @@ pub struct TurnRequest<'a> {
     pub left_alone: &'a [i64],
     /// It records ends and nothing else, because the database holds something that makes no sense.
     pub only_ends: bool,
-    /// It is a `run` that ends with its jobs: the turn that records the last end closes its row.
+    /// It is a `run` that ends at once with its last job: the turn that records the end of that closes its row.
     pub ends_with_its_jobs: bool,
 }
 

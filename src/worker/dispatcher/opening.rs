@@ -25,20 +25,24 @@ pub(super) fn open(
     mut run: Option<&mut Run<'_>>,
 ) -> Result<Opening> {
     let with_turn = attempt(store, registration, options, run.as_deref_mut(), true);
-    // What keeps a turn from being written may pass. The worker waits for that as it does later.
-    if with_turn.as_ref().is_err_and(StoreError::is_passing) {
-        return attempt(store, registration, options, run, false);
+    match with_turn {
+        Ok(Some(opening)) => Ok(opening),
+        // It has waited for the lock already.
+        Err(error @ (StoreError::Busy | StoreError::BusyWithoutWal(_))) => Err(error),
+        Err(error) if !error.is_passing() => Err(error),
+        // What keeps a turn from being written may pass. The worker waits for that as it does later.
+        Ok(None) | Err(_) => Ok(attempt(store, registration, options, run, false)?.unwrap_or_default()),
     }
-    with_turn
 }
 
+/// None if trouble that the task of a `run` has taken note of has undone all of it.
 fn attempt(
     store: &mut Store,
     registration: &mut Registration,
     options: &Options,
     mut run: Option<&mut Run<'_>>,
     takes_turn: bool,
-) -> Result<Opening> {
+) -> Result<Option<Opening>> {
     let opened = store.together(|store| {
         registration.add_row(store)?;
         let worker = &registration.row;
@@ -47,12 +51,12 @@ fn attempt(
         let at_boot = if run.is_some() { Some(Vec::new()) } else { store.fire_at_boot(&worker.boot_id)? };
         let mut opening = Opening { far, at_boot, ..Opening::default() };
         if !takes_turn || store.open_workers()?.len() > 1 {
-            return Ok(opening);
+            return Ok(Some(opening));
         }
         if let Some(run) = run.as_deref_mut() {
             run.start(store, worker.id);
             if run.job.is_none() {
-                return Ok(opening);
+                return Ok(store.is_in_transaction().then_some(opening));
             }
         }
         let most = options.max_jobs.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
@@ -66,9 +70,9 @@ fn attempt(
             ..TurnRequest::of(worker.id)
         };
         opening.turn = Some(store.turn(&mut opening.definitions, &request)?);
-        Ok(opening)
+        Ok(Some(opening))
     });
-    if let (Err(_), Some(run)) = (&opened, run) {
+    if let (Err(_) | Ok(None), Some(run)) = (&opened, run) {
         run.has_started = false;
     }
     opened

@@ -27,7 +27,8 @@ impl Dispatcher<'_> {
                 claims_left: self.claims_left(),
                 left_alone: &self.unreadable,
                 only_ends: self.damage.is_some(),
-                ends_with_its_jobs: self.run.as_ref().is_some_and(|run| !run.task.has_more()),
+                ends_with_its_jobs: self.run.as_ref().is_some_and(|run| !run.task.has_more())
+                    && !self.recovery.is_under_way(),
             };
             match self.store.turn(&mut self.definitions, &request) {
                 Ok(turn) => self.apply(turn)?,
