@@ -117,15 +117,12 @@ fn final_reason(
 pub fn decision_text(attempt: &Attempt, max_attempts: u32) -> String {
     let code = attempt.error_code.as_ref().map_or("success", ErrorCode::as_str);
     match attempt.next_state {
-        JobState::Succeeded => match &attempt.warning {
-            None => "succeeded".to_owned(),
-            Some(warning) => format!("succeeded with a warning: {}", warning.as_warning()),
-        },
+        JobState::Succeeded => success_text(attempt.warning.as_ref()),
         JobState::Cancelled if attempt.outcome == Outcome::Cancelled => "cancelled by a person".to_owned(),
         JobState::Cancelled => format!("{code} after a cancel: cancelled"),
         JobState::Dead => {
             let reason = attempt.dead_reason.unwrap_or(DeadReason::AttemptsExhausted);
-            format!("{code} is final: {}", final_because(reason, attempt.attempt_in_budget, max_attempts))
+            death_text(code, reason, attempt.attempt_in_budget, max_attempts)
         }
         JobState::Pending | JobState::Running if !attempt.counted() => {
             format!(
@@ -133,24 +130,31 @@ pub fn decision_text(attempt: &Attempt, max_attempts: u32) -> String {
                 attempt.attempt_in_budget
             )
         }
-        JobState::Pending | JobState::Running => format!(
-            "{code} is retried: attempt {} of {max_attempts} in {}",
-            attempt.attempt_in_budget.saturating_add(1),
-            human_duration(attempt.delay.unwrap_or_default())
-        ),
+        JobState::Pending | JobState::Running => {
+            let delay = human_duration(attempt.delay.unwrap_or_default());
+            retried_text(code, attempt.attempt_in_budget, max_attempts, &format!("in {delay}"))
+        }
     }
 }
 
-/// Why a failed attempt is the last of a job that expires.
-pub const RETRY_AFTER_EXPIRY: &str = "the retry would fall at or after its expiry";
+/// Says that an attempt has succeeded, and under which warning.
+pub fn success_text(warning: Option<&ErrorCode>) -> String {
+    let with = warning.map(|warning| format!(" with a warning: {}", warning.as_warning()));
+    format!("succeeded{}", with.unwrap_or_default())
+}
 
-/// The reason why this attempt of a budget is the last.
-pub fn final_because(reason: DeadReason, attempt: u32, max_attempts: u32) -> String {
-    match reason {
+/// Says that this attempt of a budget was the last, and why.
+pub fn death_text(code: &str, reason: DeadReason, attempt: u32, max_attempts: u32) -> String {
+    let why = match reason {
         DeadReason::AttemptsExhausted => format!("attempt {attempt} of {max_attempts} was the last"),
-        DeadReason::Expired => RETRY_AFTER_EXPIRY.to_owned(),
-        other => other.because().to_owned(),
-    }
+        other => other.because_of(code).to_owned(),
+    };
+    format!("{code} is final: {why}")
+}
+
+/// Says which attempt follows this one of a budget, and when.
+pub fn retried_text(what: &str, attempt: u32, max_attempts: u32, when: &str) -> String {
+    format!("{what} is retried: attempt {} of {max_attempts} {when}", attempt.saturating_add(1))
 }
 
 #[cfg(test)]

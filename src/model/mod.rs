@@ -38,7 +38,7 @@ pub use backoff::{Backoff, Jitter, Strategy};
 pub use bytes::{Bytes, MAX_ARG_STRLEN};
 pub use classify::{ExitRules, Verdict, classify};
 pub use cron::cron_entry;
-pub use decide::{Circumstances, Decision, RETRY_AFTER_EXPIRY, decide, decision_text, final_because};
+pub use decide::{Circumstances, Decision, death_text, decide, decision_text, retried_text, success_text};
 pub use env_file::EnvFile;
 pub use error_code::{
     CANCELLED, CodePattern, EXPIRED, ErrorCode, ExitCodes, ExitEntry, ExitKey, INTERRUPTED,

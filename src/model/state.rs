@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::EXPIRED;
+
 /// An enum whose variants have one word each, the same in the store, in JSON and on the screen.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
@@ -116,6 +118,15 @@ impl DeadReason {
             }
             Self::AttemptsExhausted => "its attempts are used up",
             Self::Expired => "it expired",
+        }
+    }
+
+    /// The reason of a job that ended with this error code. One that has failed dies before its expiry if its retry would come after
+    /// that.
+    pub fn because_of(self, code: &str) -> &'static str {
+        match self {
+            Self::Expired if code != EXPIRED => "the retry would fall at or after its expiry",
+            other => other.because(),
         }
     }
 }

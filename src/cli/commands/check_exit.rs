@@ -10,7 +10,7 @@ use crate::cli::values::JobRef;
 use crate::cli::{job_file, suggest};
 use crate::model::{
     AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
-    JobDefinition, Status, classify, decide, final_because, signal,
+    JobDefinition, Status, classify, death_text, decide, retried_text, signal, success_text,
 };
 use crate::policy;
 use crate::text::{Millis, Timestamp};
@@ -152,17 +152,12 @@ impl Foreseen {
         };
         let code = verdict.code.as_ref().map_or("success", ErrorCode::as_str);
         let sentence = match (decision, window) {
-            (Decision::Succeeded, _) => match &verdict.warning {
-                None => "succeeded".to_owned(),
-                Some(warning) => format!("succeeded with a warning: {}", warning.as_warning()),
-            },
-            (Decision::Dead(reason), _) => {
-                format!("{code} is final: {}", final_because(reason, attempt, max_attempts))
-            }
+            (Decision::Succeeded, _) => success_text(verdict.warning.as_ref()),
+            (Decision::Dead(reason), _) => death_text(code, reason, attempt, max_attempts),
             (_, window) => {
                 let (low, high) = window.unwrap_or_default();
                 let span = if low == high { String::new() } else { format!(" to {high}") };
-                format!("{code} is retried: attempt {} of {max_attempts} in {low}{span}", attempt + 1)
+                retried_text(code, attempt, max_attempts, &format!("in {low}{span}"))
             }
         };
         Self { code: verdict.code, warning: verdict.warning, decision, window, sentence }

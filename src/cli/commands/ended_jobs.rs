@@ -11,7 +11,6 @@ use crate::store::{JobRow, Store};
 use crate::text::{local_time, shown_line};
 use crate::view::json::{attempt_json, job_json, with_output};
 use crate::view::terminal::{Output, OutputCursor, OutputForm, warn};
-use crate::view::text::status::death_reason;
 
 /// At most this number of the jobs that a stuck one waits for is told.
 const MAX_STUCK: usize = 5;
@@ -37,7 +36,7 @@ pub fn final_text(job: &JobRow) -> String {
 pub fn final_line(job: &JobRow, status: &str) -> String {
     let title = job.title();
     let why = match (&job.error_code, job.dead_reason) {
-        (Some(code), Some(reason)) => format!(", {code}: {}", death_reason(job, reason)),
+        (Some(code), Some(reason)) => format!(", {code}: {}", reason.because_of(code.as_str())),
         _ => String::new(),
     };
     format!("job {} {title}: {status}{why}", job.id)

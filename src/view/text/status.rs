@@ -2,7 +2,7 @@
 
 use super::schedule::until_text;
 use crate::call_target::{CallTarget, to_type};
-use crate::model::{DeadReason, EXPIRED, ErrorCode, JobState, Phase, RETRY_AFTER_EXPIRY, Rate, Way};
+use crate::model::{DeadReason, ErrorCode, JobState, Phase, Rate, Way, retried_text};
 use crate::store::{
     DependencyState, JobRow, Liveness, QueueHold, StuckBehind, UnmetDependency, WorkerStatus,
 };
@@ -171,8 +171,7 @@ fn due_text(job: &JobRow, now: Timestamp) -> String {
         return format!("due {when}");
     }
     let last = job.last_error_code.as_ref().map_or("its last attempt", ErrorCode::as_str);
-    let (next, max_attempts) = (job.attempts_used.saturating_add(1), job.definition.policy.max_attempts());
-    format!("{last} is retried: attempt {next} of {max_attempts} {when}")
+    retried_text(last, job.attempts_used, job.definition.policy.max_attempts(), &when)
 }
 
 /// Says why a job may wait for ever although it is not stuck, with the queue that this is about, and whether that queue is
@@ -330,20 +329,10 @@ fn worker_trouble(job: &JobRow, workers: &[WorkerStatus]) -> Option<(String, Opt
     }
 }
 
-/// Why a job is dead. One that has failed dies before its expiry if its retry would come after that.
-pub fn death_reason(job: &JobRow, reason: DeadReason) -> &'static str {
-    match reason {
-        DeadReason::Expired if job.error_code.as_ref().is_some_and(|code| code.as_str() != EXPIRED) => {
-            RETRY_AFTER_EXPIRY
-        }
-        other => other.because(),
-    }
-}
-
 fn dead_text(job: &JobRow, now: Timestamp) -> Vec<String> {
     let reason = job.dead_reason.unwrap_or(DeadReason::AttemptsExhausted);
     let code = job.error_code.as_ref().map_or("", ErrorCode::as_str);
-    let (because, when) = (death_reason(job, reason), relative_time(job.changed_at, now));
+    let (because, when) = (reason.because_of(code), relative_time(job.changed_at, now));
     let mut lines = vec![format!("{code}, {reason}: {because}, {when}")];
     lines.extend(blocked_expiry_text(job));
     lines.extend(job.last_message.as_deref().map(shown_line));
