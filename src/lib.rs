@@ -79,7 +79,7 @@
 //! | what a `run` does besides what a worker does | `worker/run.rs`, `cli/commands/run.rs`, `process/pass_on.rs`, `process/waiting_input.rs`; where all that it prints goes, `view/terminal/streams.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
 //! | what keeps a worker running | `service/`; its words, `cli/commands/service.rs` |
-//! | a limit of a queue | `model/limits.rs`, then each place that names `max_running`: the job file, `limit`, the schema, the words of a full queue, lists, JSON and metrics |
+//! | a limit of a queue | `model/limits.rs`, its columns and when it holds a job `store/write/limits.rs`; the job file `jobfile/file.rs`, the option of `limit` `cli/args/pause_limit.rs`; the schema and `jobs.schema.json` |
 //! | what a call from inside a job does not wait for | `store/write/inside.rs`, its words in `cli/inside.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; whether it can go on, `store/write/stuck.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/run`; what follows, `store/write/fire.rs` |

@@ -19,7 +19,7 @@ use crate::process::{Identity, boot_id};
 use crate::store::{
     Caller, Inside, JobRow, NoWorker, ProcessRow, RunningJob, Store, WorkerStatus, no_worker,
 };
-use crate::view::advice::nobody_text;
+use crate::view::advice::{at_limit, nobody_text};
 
 /// A reason that keeps a job for longer than this is told: before that a worker may be taking its place.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -135,7 +135,7 @@ impl Scene {
         if is_pending && self.inside.holds_limit_of(queue) {
             let holder = self.holder(|running| running.queue == *queue);
             let limit = to_type("limit", format_args!("{queue} --max-running N"));
-            let why = format!("{after}queue {queue} is at its limit until {holder} has ended");
+            let why = format!("{after}{} until {holder} has ended", at_limit(&format!("queue {queue}")));
             return Ok((why, format!("another queue, or {limit}, lets it start before that")));
         }
         if is_pending && self.inside.holds_slots_of(queue) {

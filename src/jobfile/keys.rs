@@ -1,6 +1,6 @@
 //! Which keys each section of a job file has.
 
-use crate::model::{KEYS, KeyPlace};
+use crate::model::{KEYS, KeyPlace, Limits};
 
 /// A kind of table in a job file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,8 +19,6 @@ const FILE_KEYS: [&str; 5] = ["default_error_code", "exit_codes", "defaults", "j
 const BACKOFF_KEYS: [&str; 8] =
     ["strategy", "initial", "multiplier", "max", "delay", "delays", "repeat_last", "jitter"];
 
-const QUEUE_KEYS: [&str; 2] = ["max_running", "rate"];
-
 impl Section {
     pub(super) const ALL: [Self; 5] = [Self::File, Self::Defaults, Self::Job, Self::Backoff, Self::Queue];
 
@@ -33,7 +31,7 @@ impl Section {
             }
             Self::Job => KEYS.iter().map(|key| key.name).collect(),
             Self::Backoff => BACKOFF_KEYS.to_vec(),
-            Self::Queue => QUEUE_KEYS.to_vec(),
+            Self::Queue => Limits::default().named().map(|(name, _)| name).to_vec(),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
 use crate::text::{Millis, Timestamp};
 
 /// A start that is at most this late counts as on time.
@@ -74,16 +76,45 @@ impl Limits {
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Each limit with its name and as JSON has it: null if it is not set.
+    pub fn named(self) -> [(&'static str, Value); 2] {
+        let Self { max_running, rate } = self;
+        [("max_running", max_running.into()), ("rate", rate.map(|rate| rate.to_string()).into())]
+    }
+
+    /// The metric of each limit: its name, its help, and its value if the limit is set.
+    pub fn metrics(self) -> [(&'static str, &'static str, Option<f64>); 2] {
+        let Self { max_running, rate } = self;
+        [
+            (
+                "queue_max_running",
+                "The most attempts of a queue at once, if it has a limit.",
+                max_running.map(f64::from),
+            ),
+            (
+                "queue_rate_per_second",
+                "Starts of a queue in a second, if it has a rate.",
+                rate.map(Rate::per_second),
+            ),
+        ]
+    }
 }
 
 impl fmt::Display for Limits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.max_running, self.rate) {
-            (None, None) => f.write_str("no limit"),
-            (Some(most), None) => write!(f, "max_running {most}"),
-            (None, Some(rate)) => write!(f, "rate {rate}"),
-            (Some(most), Some(rate)) => write!(f, "max_running {most}, rate {rate}"),
+        if self.is_none() {
+            return f.write_str("no limit");
         }
+        let set = self.named().into_iter().filter(|(_, value)| !value.is_null());
+        for (index, (name, value)) in set.enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            match value.as_str() {
+                Some(text) => write!(f, "{comma}{name} {text}")?,
+                None => write!(f, "{comma}{name} {value}")?,
+            }
+        }
+        Ok(())
     }
 }
 

@@ -238,17 +238,15 @@ pub fn queue_json(row: &QueueRow) -> Value {
 /// A queue whose name has this key.
 pub fn queue_fields(key: &str, row: &QueueRow) -> Value {
     let QueueRow { name, limits, counts, .. } = row;
-    json!({
-        key: name,
-        "paused": row.is_paused(),
-        "max_running": limits.max_running,
-        "rate": limits.rate.map(|rate| rate.to_string()),
-        "ready": counts.ready,
-        "scheduled": counts.scheduled,
-        "retrying": counts.retrying,
-        "blocked": counts.blocked,
-        "running": counts.running,
-    })
+    let queue = [(key, name.as_str().into()), ("paused", row.is_paused().into())];
+    let counts = [
+        ("ready", counts.ready.into()),
+        ("scheduled", counts.scheduled.into()),
+        ("retrying", counts.retrying.into()),
+        ("blocked", counts.blocked.into()),
+        ("running", counts.running.into()),
+    ];
+    queue.into_iter().chain(limits.named()).chain(counts).collect()
 }
 
 /// A worker of the overview.

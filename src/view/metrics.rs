@@ -91,10 +91,11 @@ pub fn draw(out: &mut Output, db: &Path, facts: MetricsFacts, now: Timestamp) {
     let of_queue = |queue: &String, value: &dyn Display| Sample::of(value).label("queue", queue);
     let paused = queues.iter().map(|(queue, of)| of_queue(queue, &u8::from(of.paused)));
     family.gauge("queue_paused", "1 for a queue that is paused.", paused);
-    let most = queues.iter().filter_map(|(queue, of)| Some(of_queue(queue, &of.limits.max_running?)));
-    family.gauge("queue_max_running", "The most attempts of a queue at once, if it has a limit.", most);
-    let rates = queues.iter().filter_map(|(queue, of)| Some(of_queue(queue, &of.limits.rate?.per_second())));
-    family.gauge("queue_rate_per_second", "Starts of a queue in a second, if it has a rate.", rates);
+    for (index, (name, help, _)) in Limits::default().metrics().into_iter().enumerate() {
+        let value = |limits: Limits| limits.metrics().get(index)?.2;
+        let values = queues.iter().filter_map(|(queue, of)| Some(of_queue(queue, &value(of.limits)?)));
+        family.gauge(name, help, values);
+    }
     let oldest = oldest_due.iter().filter(|(queue, _)| queues.contains_key(queue));
     let ages = oldest.map(|(queue, due)| Sample::seconds(now.since(*due)).label("queue", queue));
     family.gauge("oldest_due_age_seconds", "How long the oldest due job of a queue has been due.", ages);

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::typed_time::At;
 use crate::cli::values;
-use crate::model::Rate;
+use crate::model::{Limits, Rate};
 use crate::text::Millis;
 
 #[derive(Debug, Args)]
@@ -48,4 +48,11 @@ pub struct LimitArgs {
     /// Remove both limits
     #[arg(long, conflicts_with_all = ["max_running", "rate"])]
     pub none: bool,
+}
+
+impl LimitArgs {
+    /// The limits that are given.
+    pub fn limits(&self) -> Limits {
+        Limits { max_running: self.max_running, rate: self.rate }
+    }
 }

@@ -11,7 +11,7 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::job_file;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
-use crate::model::{Limits, Pause};
+use crate::model::Pause;
 use crate::process::boot_id;
 use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule, Version, WorkerStatus};
 use crate::text::{local_time, near_names, option};
@@ -137,7 +137,7 @@ fn check_queue(global: &Global, store: &Store, name: &str, paused: bool, quiet: 
 /// Sets the limits of a queue by hand, or shows them.
 pub fn limit(global: &Global, args: &LimitArgs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = database::open_to_write(global)?;
-    let given = Limits { max_running: args.max_running, rate: args.rate };
+    let given = args.limits();
     if args.none || !given.is_none() {
         let change = if args.none { LimitChange::Lift } else { LimitChange::Set(given) };
         store.change_limits(&args.queue, change)?;

@@ -26,10 +26,10 @@ use crate::clock;
 use crate::model::{Event, JobState, Outcome, OutputStream, decision_text, signal};
 use crate::process::{PassOn, has_waiting_input};
 use crate::report::{Reporter, words};
-use crate::store::{self, JobRow, Liveness, NewJob, Others, QueueHold, RunStart, Store, WorkerStatus};
+use crate::store::{self, JobRow, Liveness, NewJob, Others, RunStart, Store, WorkerStatus};
 use crate::text::{Timestamp, relative_time};
 use crate::view::terminal::{Output, print_through, warn};
-use crate::view::text::status::{dependency_text, limit_text, rate_text, waits_for_others_text};
+use crate::view::text::status::{dependency_text, limit_text, reached_limit_text, waits_for_others_text};
 use crate::worker::{self, RunTask, Summary};
 
 /// What keeps a job for longer than this is told.
@@ -424,9 +424,9 @@ fn what_keeps(store: &Store, id: i64) -> Result<Vec<String>> {
 
 /// Says how its queue keeps a job, in words that stay the same while it does: the next start of a rate is another at each look.
 fn limit_note(job: &JobRow, now: Timestamp) -> Option<String> {
-    match job.block_reason? {
-        QueueHold::Paced(rate, _) => Some(rate_text(&job.definition.queue, rate)),
-        _ => limit_text(job, now),
+    match job.block_reason?.next_start() {
+        Some(_) => reached_limit_text(job),
+        None => limit_text(job, now),
     }
 }
 

@@ -267,7 +267,7 @@ impl AttentionQuery<'_> {
             Some(QueueHold::Full(max_running)) => {
                 OverdueReason::Limit { max_running, longest: longest("queue = ?1", &queue.name)? }
             }
-            Some(QueueHold::Paced(rate, next)) => OverdueReason::Rate(rate, next),
+            Some(hold) if hold.limit().is_some() => OverdueReason::AtLimit(hold),
             _ if busy >= slots => {
                 let ids: Vec<i64> = takers.iter().map(|worker| worker.row.id).collect();
                 let ids = serde_json::json!(ids).to_string();

@@ -18,7 +18,7 @@ use crate::store::file::version::Version;
 use crate::store::write::definition;
 use crate::store::write::insert::Firing;
 use crate::store::write::kept_by_run;
-use crate::store::write::limits::{QueueHold, Settings};
+use crate::store::write::limits::{QueueHold, SETTINGS, Settings};
 use crate::store::write::stuck::{self, UnmetDependency};
 use crate::text::Timestamp;
 
@@ -101,7 +101,7 @@ impl Store {
 
     /// One job as it is at `now`.
     pub fn job(&self, id: i64, now: Timestamp) -> Result<Option<JobRow>> {
-        let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.id = ?1");
+        let sql = format!("SELECT {COLUMNS}, {SETTINGS} FROM {TABLES} WHERE j.id = ?1");
         self.read(|tx| {
             let Some(mut job) = maybe(tx, &sql, [id], |row| JobRow::read(row, now))? else { return Ok(None) };
             if job.phase == Some(Phase::Blocked) {
@@ -133,7 +133,7 @@ impl Store {
         })?;
         let mut wanted = filter.conditions(now);
         wanted.and("j.id = {}", 0_i64);
-        let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE {}", wanted.sql);
+        let sql = format!("SELECT {COLUMNS}, {SETTINGS} FROM {TABLES} WHERE {}", wanted.sql);
         let read = move |id: i64| {
             let last = wanted.values.len() - 1;
             wanted.values[last] = id.into();
@@ -180,7 +180,7 @@ fn dead_by_time(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) 
     all(tx, &sql, params_from_iter(&wanted.values), |row| Ok(row.get("id")?))
 }
 
-/// The columns that [`JobRow::read`] takes, of [`TABLES`].
+/// The columns that [`JobRow::read`] takes beside [`SETTINGS`], of [`TABLES`].
 const COLUMNS: &str =
     "j.id, j.state, d.definition, j.needs_version, j.queue, j.priority, j.unique_key, j.args_nul, j.idempotency_key, j.label, j.task_hash, j.job_file,
     (SELECT path FROM job_files AS f WHERE f.id = j.job_file) AS file,
@@ -192,7 +192,6 @@ const COLUMNS: &str =
     coalesce(j.resolution, j.warning_resolution, 'replaced by job ' || j.replaced_by) AS resolution,
     j.scheduled_for, j.scheduled_offset, j.unmet_dependencies,
     EXISTS (SELECT 1 FROM pause_of_all) AS all_paused, (SELECT paused_until FROM pause_of_all) AS all_paused_until,
-    q.paused, q.paused_until, q.max_running, q.rate, q.last_start_at,
     CASE WHEN q.max_running IS NOT NULL AND j.state = 'pending'
          THEN (SELECT count(*) FROM jobs AS r WHERE r.state = 'running' AND r.queue = j.queue) ELSE 0 END AS running,
     (SELECT json_group_array(dependency_id) FROM dependencies AS x WHERE x.job_id = j.id AND kind = 'success') AS after,
@@ -207,7 +206,7 @@ const TABLES: &str = "jobs AS j JOIN job_definitions AS d ON d.id = j.definition
 pub fn damaged(tx: &Tx, limit: usize) -> Result<Vec<String>> {
     let unchecked = "SELECT 'job ' || id AS which, id, name, queue, label, unique_key, idempotency_key, error_code, warning, result,
                             resolution, warning_resolution, attempts, attempts_used, unmet_dependencies, scheduled_offset FROM jobs";
-    let sql = format!("SELECT j.name, {COLUMNS} FROM {TABLES} WHERE j.id = ?1");
+    let sql = format!("SELECT j.name, {COLUMNS}, {SETTINGS} FROM {TABLES} WHERE j.id = ?1");
     row::damaged(tx, unchecked, [], limit, |row| {
         if row::is_plain(row)? {
             return Ok(());
@@ -219,7 +218,7 @@ pub fn damaged(tx: &Tx, limit: usize) -> Result<Vec<String>> {
 }
 
 impl JobRow {
-    /// Reads a row of [`COLUMNS`], as it is at `now`.
+    /// Reads a row of [`COLUMNS`] and [`SETTINGS`], as it is at `now`.
     fn read(row: &Row<'_>, now: Timestamp) -> Result<Self> {
         Self::with_definition(definition::read(row, "definition")?, row, now)
     }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::model::{AttentionKind, ErrorCode, Rate};
+use crate::model::{AttentionKind, ErrorCode};
 use crate::store::file::error::NoRoom;
+use crate::store::write::limits::QueueHold;
 use crate::store::write::workers::NoWorker;
 use crate::text::{Millis, Timestamp};
 
@@ -299,9 +300,17 @@ pub enum HolderState {
 /// Why the due jobs of a queue do not start although a worker takes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OverdueReason {
-    Limit { max_running: u32, longest: Option<LongestRunning> },
-    Rate(Rate, Timestamp),
-    Busy { slots: u64, longest: Option<LongestRunning> },
+    /// As many attempts run as may.
+    Limit {
+        max_running: u32,
+        longest: Option<LongestRunning>,
+    },
+    /// Another limit.
+    AtLimit(QueueHold),
+    Busy {
+        slots: u64,
+        longest: Option<LongestRunning>,
+    },
     Unknown,
 }
 

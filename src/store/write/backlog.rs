@@ -140,9 +140,7 @@ pub fn backlog(
         let block_reason = capacity.block_reason(queue);
         let pending = if block_reason.is_some() { PendingWork::AtLimit } else { PendingWork::Startable };
         backlog.pending = backlog.pending.max(pending);
-        if let Some(QueueHold::Paced(_, next)) = block_reason {
-            backlog.next_due = earlier(backlog.next_due, Some(next));
-        }
+        backlog.next_due = earlier(backlog.next_due, block_reason.and_then(QueueHold::next_start));
         let has_place = !matches!(block_reason, Some(QueueHold::Full(_)));
         backlog.place_freed |= has_place && full.contains(queue);
     }

@@ -25,6 +25,25 @@ pub enum QueueHold {
     Paced(Rate, Timestamp),
 }
 
+impl QueueHold {
+    /// The limit that the queue has reached; none if it is paused.
+    pub fn limit(self) -> Option<Limits> {
+        match self {
+            Self::AllPaused(_) | Self::Paused(_) => None,
+            Self::Full(most) => Some(Limits { max_running: Some(most), ..Limits::default() }),
+            Self::Paced(rate, _) => Some(Limits { rate: Some(rate), ..Limits::default() }),
+        }
+    }
+
+    /// When the limit allows the next start; none if an event does, not a time.
+    pub fn next_start(self) -> Option<Timestamp> {
+        match self {
+            Self::AllPaused(_) | Self::Paused(_) | Self::Full(_) => None,
+            Self::Paced(_, next) => Some(next),
+        }
+    }
+}
+
 /// The columns of `queues` that decide about claims.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Settings {
@@ -34,6 +53,13 @@ pub struct Settings {
     /// The last start while there was a rate, see [`Rate::counted_start`].
     last_start_at: Option<Timestamp>,
 }
+
+/// The columns of [`Settings`], of `queues`.
+pub const SETTINGS: &str = "paused, paused_until, max_running, rate, last_start_at";
+
+/// The job files that have set a limit.
+pub const FILES_OF_LIMITS: &str = "SELECT max_running_file FROM queues WHERE max_running_file IS NOT NULL
+                                   UNION SELECT rate_file FROM queues WHERE rate_file IS NOT NULL";
 
 impl Settings {
     /// Reads a row of `queues`; all columns are null where the queue has none.
@@ -70,8 +96,8 @@ fn read_limits(row: &Row<'_>) -> Result<Limits> {
 
 /// The rows of `queues`, by name.
 pub fn settings(tx: &Connection) -> Result<BTreeMap<String, Settings>> {
-    let sql = "SELECT name, paused, paused_until, max_running, rate, last_start_at FROM queues";
-    let rows = all(tx, sql, [], |row| Ok((row.get("name")?, Settings::read(row)?)))?;
+    let sql = format!("SELECT name, {SETTINGS} FROM queues");
+    let rows = all(tx, &sql, [], |row| Ok((row.get("name")?, Settings::read(row)?)))?;
     Ok(rows.into_iter().collect())
 }
 
@@ -354,10 +380,10 @@ fn read_row(row: &Row<'_>) -> Result<(String, LimitRow)> {
 
 /// Damaged rows of queues.
 pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
-    let sql =
-        "SELECT 'the queue ' || name AS which, name, paused, paused_until, max_running, rate, max_running_file,
-                      rate_file, last_start_at FROM queues";
-    row::damaged(tx, sql, [], limit, |row| Ok((read_row(row)?, Settings::read(row)?)))
+    let sql = format!(
+        "SELECT 'the queue ' || name AS which, name, {SETTINGS}, max_running_file, rate_file FROM queues"
+    );
+    row::damaged(tx, &sql, [], limit, |row| Ok((read_row(row)?, Settings::read(row)?)))
 }
 
 /// The rows as they have to be when this file is applied: of the queues that it declares, and of those that lose what it

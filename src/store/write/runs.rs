@@ -15,7 +15,7 @@ use super::enqueue::{Enqueued, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{NewJob, OnConflict};
 use super::kept_by_run::{IS_KEPT, is_full, keeper};
-use super::limits::{QueueCapacity, QueueHold};
+use super::limits::QueueCapacity;
 use super::same_work::{EarlierJob, earlier_jobs};
 use super::stuck;
 use crate::model::{JobDefinition, JobState};
@@ -396,11 +396,10 @@ pub fn backlog(
                 PendingWork::Later
             }
             None => PendingWork::Startable,
-            Some(QueueHold::Paced(_, next)) => {
-                backlog.next_due = earlier(backlog.next_due, Some(next));
+            Some(hold) => {
+                backlog.next_due = earlier(backlog.next_due, hold.next_start());
                 PendingWork::AtLimit
             }
-            Some(QueueHold::AllPaused(_) | QueueHold::Paused(_) | QueueHold::Full(_)) => PendingWork::AtLimit,
         };
         backlog.pending = backlog.pending.max(pending);
         Ok(())

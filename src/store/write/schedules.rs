@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row, params};
 use super::conditions::is_known;
 use super::definition;
 use super::far_times::AHEAD;
+use super::limits::FILES_OF_LIMITS;
 use super::same_work::{is_same_file, task};
 use super::schedule_columns::{has_columns_of_1_2, read_lines};
 use crate::model::{Chain, Link, Pause, Schedule, ScheduleText};
@@ -155,10 +156,8 @@ impl Store {
 
     /// The job files that have applied a schedule or a limit that is still there.
     pub fn applied_files(&self) -> Result<Vec<String>> {
-        let sql = "SELECT file FROM schedules UNION
-                   SELECT max_running_file FROM queues WHERE max_running_file IS NOT NULL UNION
-                   SELECT rate_file FROM queues WHERE rate_file IS NOT NULL";
-        self.read(|tx| all(tx, sql, [], value))
+        let sql = format!("SELECT file FROM schedules UNION {FILES_OF_LIMITS}");
+        self.read(|tx| all(tx, &sql, [], value))
     }
 
     /// Pauses a schedule, changes the end of its pause, or resumes it (none). None if there is no such schedule; true if that

@@ -12,9 +12,10 @@ mod words;
 pub use self::no_worker::{
     no_worker_and_ways, no_worker_text, nobody_and_ways, nobody_text, nothing_until_worker, sentence,
 };
+pub use self::words::at_limit;
 use self::words::{Advice, Words, ids, jobs_text};
 use crate::call_target::CallTarget;
-use crate::model::{Attention, AttentionSubject, Way};
+use crate::model::{Attention, AttentionSubject, Limits, Way};
 use crate::store::problem::{
     AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OverdueReason,
     Problem, Stuck,
@@ -335,10 +336,13 @@ impl Advice<'_> {
         };
         match reason {
             OverdueReason::Limit { max_running, longest: running } => {
-                format!("the queue is at its limit, max_running {max_running}{}", longest(running))
+                let limit = Limits { max_running: Some(*max_running), ..Limits::default() };
+                format!("{}, {limit}{}", at_limit("the queue"), longest(running))
             }
-            OverdueReason::Rate(rate, next) => {
-                format!("its rate is {rate}, and its next start {}", self.when(*next))
+            OverdueReason::AtLimit(hold) => {
+                let limit = hold.limit().unwrap_or_default();
+                let next = hold.next_start().map(|next| format!("; its next start is {}", self.when(next)));
+                format!("{}, {limit}{}", at_limit("the queue"), next.unwrap_or_default())
             }
             OverdueReason::Busy { slots: 1, longest: running } => {
                 format!("the only slot of its workers is busy{}", longest(running))

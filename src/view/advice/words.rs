@@ -51,6 +51,11 @@ impl Advice<'_> {
     }
 }
 
+/// Says that a limit keeps this queue from starting jobs.
+pub fn at_limit(queue: &str) -> String {
+    format!("{queue} is at its limit")
+}
+
 pub(super) fn jobs_text(count: Count) -> String {
     match count {
         Count { counted, is_more: true } => format!("more than {counted} jobs"),

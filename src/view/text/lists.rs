@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::job::exit_text;
 use super::schedule::{ScheduleRow, next_firing_text, random_delay_text, times_text, until_text};
 use crate::call_target::{CallTarget, to_type};
-use crate::model::{ErrorCode, JobState, decision_text};
+use crate::model::{ErrorCode, JobState, Limits, decision_text};
 use crate::store::{
     self, AttemptRow, ChangedFile, FileChange, JobRow, Leftovers, Liveness, NameStats, QueueRow,
     StoredSchedule, WorkerStatus,
@@ -209,10 +209,11 @@ fn queue_table(queues: &[QueueRow], now: Timestamp) -> Table<'static, QueueRow> 
             format!("{}{most}", queue.counts.running)
         })
         .column(Column::new(""), move |queue| {
-            let rate = queue.limits.rate.map(|rate| format!("rate {rate}"));
+            let limits = Limits { max_running: None, ..queue.limits };
+            let limits = (!limits.is_none()).then(|| limits.to_string());
             let paused =
                 queue.pause.or(queue.pause_of_all).map(|pause| format!("paused{}", until_text(pause, now)));
-            paused.into_iter().chain(rate).collect::<Vec<_>>().join(", ")
+            paused.into_iter().chain(limits).collect::<Vec<_>>().join(", ")
         })
 }
 

@@ -2,7 +2,7 @@
 
 use super::schedule::until_text;
 use crate::call_target::{CallTarget, to_type};
-use crate::model::{DeadReason, ErrorCode, JobState, Phase, Rate, Way, retried_text};
+use crate::model::{DeadReason, ErrorCode, JobState, Phase, Way, retried_text};
 use crate::store::{
     DependencyState, JobRow, Liveness, QueueHold, StuckBehind, UnmetDependency, WorkerStatus,
 };
@@ -211,7 +211,7 @@ fn paused(job: &JobRow, now: Timestamp) -> Option<(String, Vec<Way>)> {
         QueueHold::Paused(pause) => {
             (format!("queue {queue}"), pause, Way::new(to_type("resume", queue), "opens it"))
         }
-        QueueHold::Full(_) | QueueHold::Paced(..) => return None,
+        _ => return None,
     };
     Some((format!("{what} is paused{}", until_text(pause, now)), vec![way]))
 }
@@ -248,21 +248,18 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
 
 /// Says which pause or limit of its queue holds the job back.
 pub fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
-    let queue = &job.definition.queue;
-    match job.block_reason? {
-        QueueHold::AllPaused(_) | QueueHold::Paused(_) => paused_text(job, now),
-        QueueHold::Full(most) => Some(format!(
-            "queue {queue} is at its limit: max_running {most}; the next job starts when an attempt ends"
-        )),
-        QueueHold::Paced(rate, next) => {
-            let when = relative_time(next, now);
-            Some(format!("{}; its next start is {when}", rate_text(queue, rate)))
-        }
-    }
+    let Some(limit) = reached_limit_text(job) else { return paused_text(job, now) };
+    let next = match job.block_reason?.next_start() {
+        None => "the next job starts when an attempt ends".to_owned(),
+        Some(next) => format!("its next start is {}", relative_time(next, now)),
+    };
+    Some(format!("{limit}; {next}"))
 }
 
-pub fn rate_text(queue: &str, rate: Rate) -> String {
-    format!("queue {queue} is at its limit: rate {rate}")
+/// Says which limit of its queue holds the job back, without a time, so that the words stay the same while it does.
+pub fn reached_limit_text(job: &JobRow) -> Option<String> {
+    let limit = job.block_reason?.limit()?;
+    Some(format!("{}: {limit}", advice::at_limit(&format!("queue {}", job.definition.queue))))
 }
 
 /// Says that a job of somebody else is waited for, and that nobody runs it, if that is so.
