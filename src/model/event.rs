@@ -100,7 +100,14 @@ impl Event {
             }
             // The job may have an alert, or a dependent that any end lets go on.
             Self::JobExpired(_) | Self::JobCancelled(_) | Self::ScheduleFired { .. } => true,
-            _ => false,
+            Self::WorkerStarted { .. }
+            | Self::JobStarted { .. }
+            | Self::AttemptLost(_)
+            | Self::ScheduleSkipped { .. }
+            | Self::WorkerStopping { .. }
+            | Self::WorkerStopped { .. }
+            | Self::Notice(_)
+            | Self::Heartbeat { .. } => false,
         }
     }
 

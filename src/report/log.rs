@@ -188,7 +188,13 @@ fn priority(event: &Event) -> &'static str {
         Event::JobExpired(_) => "<3>",
         Event::AttemptLost(_) | Event::Notice(_) => "<4>",
         Event::WorkerStopping { .. } => "<5>",
-        _ => "<6>",
+        Event::WorkerStarted { .. }
+        | Event::JobStarted { .. }
+        | Event::JobCancelled(_)
+        | Event::ScheduleFired { .. }
+        | Event::ScheduleSkipped { .. }
+        | Event::WorkerStopped { .. }
+        | Event::Heartbeat { .. } => "<6>",
     }
 }
 

@@ -415,7 +415,25 @@ fn file(problem: &Problem) -> Option<String> {
         Problem::Stuck(stuck) => stuck.file.clone(),
         Problem::Stale { file, .. } => Some(file.clone()),
         Problem::Changed { path, .. } => Some(path.clone()),
-        _ => None,
+        Problem::DiskFull { .. }
+        | Problem::OtherDead { .. }
+        | Problem::OtherRecovered { .. }
+        | Problem::OtherStuck(_)
+        | Problem::Leftover { .. }
+        | Problem::NoWorker { .. }
+        | Problem::OldWorker { .. }
+        | Problem::Unattended { .. }
+        | Problem::Orphaned { .. }
+        | Problem::Unfired { .. }
+        | Problem::Overdue { .. }
+        | Problem::PausedQueue { .. }
+        | Problem::AllPaused { .. }
+        | Problem::Interrupted { .. }
+        | Problem::NoTimes { .. }
+        | Problem::NoNextTime { .. }
+        | Problem::Skipping { .. }
+        | Problem::CannotStart { .. }
+        | Problem::PausedSchedule { .. } => None,
     }
 }
 
@@ -435,7 +453,20 @@ fn subject(problem: Problem) -> Option<AttentionSubject> {
         | Problem::Skipping { schedule, .. }
         | Problem::CannotStart { schedule, .. }
         | Problem::PausedSchedule { schedule, .. } => schedule,
-        _ => return None,
+        Problem::DiskFull { .. }
+        | Problem::OtherDead { .. }
+        | Problem::OtherRecovered { .. }
+        | Problem::OtherStuck(_)
+        | Problem::Leftover { .. }
+        | Problem::NoWorker { .. }
+        | Problem::OldWorker { .. }
+        | Problem::Unattended { .. }
+        | Problem::Orphaned { .. }
+        | Problem::Unfired { .. }
+        | Problem::Overdue { .. }
+        | Problem::PausedQueue { .. }
+        | Problem::AllPaused { .. }
+        | Problem::Changed { .. } => return None,
     };
     Some(AttentionSubject::of(&name))
 }
