@@ -2,12 +2,12 @@
 
 use super::attention;
 use crate::call_target::CallTarget;
-use crate::model::{Attention, ErrorCode};
+use crate::model::{Attention, ErrorCode, Rate};
 use crate::store::problem::{
     AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OtherWarned,
     OverdueReason, Problem, RetryObstacle, RootEnd, SameWork, Stuck, Warned,
 };
-use crate::store::{FileChange, NoRoom, NoWorker};
+use crate::store::{FileChange, NoRoom, NoWorker, QueueHold};
 use crate::text::{Millis, Timestamp, clock_time};
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -464,6 +464,27 @@ changed: /etc/a b.toml is not read, because it is a FIFO; what was applied from 
 changed: /etc/a b.toml cannot be used now; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; runner check --file '/etc/a b.toml' shows why
     -
     "#);
+}
+
+#[test]
+fn each_limit_of_a_queue_is_told_in_the_same_words() {
+    let next = NOW.plus(Millis::from_secs(60));
+    let rate = Rate::parse("1/m").unwrap();
+    for (reason, words) in [
+        (
+            OverdueReason::Limit { max_running: 4, longest: None },
+            "the queue is at its limit, max_running 4".to_owned(),
+        ),
+        (
+            OverdueReason::AtLimit(QueueHold::Paced(rate, next)),
+            format!("the queue is at its limit, rate 1/m; its next start is {}", clock_time(next, NOW)),
+        ),
+    ] {
+        let problem = Problem::Overdue { queue: "net".to_owned(), due: 1, oldest: NOW, reason };
+        let message =
+            entry(AttentionEntry { problem, alarm: true, jobs: vec![1] }, &CallTarget::default()).message;
+        assert!(message.ends_with(&words), "{message}");
+    }
 }
 
 #[test]
