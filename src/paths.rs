@@ -17,7 +17,10 @@ use rustix::process::geteuid;
 use thiserror::Error;
 
 /// As many links as Linux follows.
-const MAX_LINKS: u32 = 40;
+pub const MAX_LINKS: u32 = 40;
+
+/// The bit of a mode that lets everybody write. The group is trusted: its members were chosen by somebody.
+const OTHERS_WRITE: u32 = 0o002;
 
 /// A sticky folder in which everybody may create files, as `/tmp` is.
 const SHARED: u32 = 0o1002;
@@ -102,6 +105,16 @@ pub fn resolve(path: &Path) -> Result<PathBuf, ResolveError> {
         left = followed;
     }
     Ok(resolved)
+}
+
+/// Whether everybody may write there.
+pub fn others_write(found: &Metadata) -> bool {
+    found.mode() & OTHERS_WRITE != 0
+}
+
+/// `(mode 644) belongs to user 1000`.
+pub fn owned_text(found: &Metadata) -> String {
+    format!("(mode {:o}) belongs to user {}", found.mode() & 0o7777, found.uid())
 }
 
 /// The link of somebody else that this path leads through, if there is one.

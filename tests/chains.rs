@@ -92,6 +92,16 @@ fn a_held_key_keeps_the_chain_out_or_stands_for_a_dependency() {
 }
 
 #[test]
+fn where_there_is_no_database_there_is_no_job_to_wait_for() {
+    let sandbox = Sandbox::new(CHAIN);
+    let refused = sandbox.run("enqueue --after load -- true").exits(66).prints("");
+    refused
+        .says("there is no job named load to wait for: there is no database yet at ")
+        .says("creates it; --db");
+    assert!(!sandbox.db().exists());
+}
+
+#[test]
 fn a_job_can_be_after_jobs_that_exist() {
     let sandbox = Sandbox::new(CHAIN);
     let done = sandbox.finish("extract")["id"].as_u64().unwrap();

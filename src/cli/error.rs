@@ -15,6 +15,7 @@ use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::paths::ForeignLink;
 use crate::store::{NoRoom, StoreError, Untrusted, Version, drop_command};
 use crate::text::shell_word;
+use crate::view::advice::creates_database;
 use crate::view::terminal;
 
 /// The exit status of a verb. The numbers above 63 come from `sysexits.h`.
@@ -185,8 +186,7 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             (ExitStatus::DATA, format!("{inspect} shows it; give other work a key of its own").into())
         }
         StoreError::Missing(_) => {
-            let enqueue = to_type("enqueue", "");
-            (ExitStatus::NOT_FOUND, format!("{enqueue} creates it; --db or $RUNNER_DB names another one").into())
+            (ExitStatus::NOT_FOUND, format!("{}; --db or $RUNNER_DB names another one", creates_database()).into())
         }
         StoreError::Foreign(..) => (ExitStatus::IO, "name another file with --db or $RUNNER_DB".into()),
         StoreError::LostMark { path, application, version } => {

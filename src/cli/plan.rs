@@ -7,11 +7,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 use super::args::Global;
 use super::database;
-use super::error::{CliError, ExitStatus};
+use super::error::CliError;
 use super::find_job::{self, Named};
 use super::job_file;
 use super::options::JobOptions;
@@ -21,7 +21,7 @@ use crate::call_target::to_type;
 use crate::jobfile::JobFile;
 use crate::model::{Bytes, Command, DependencyKind, JobDefinition, JobLayer, MAX_ARG_STRLEN, check_name};
 use crate::paths::is_gone;
-use crate::store::{self, Dependency, Due, JobFilePath, JobRow, NewJob, RegisteredFile, Store};
+use crate::store::{self, Dependency, Due, JobFilePath, JobRow, NewJob, RegisteredFile, Store, StoreError};
 use crate::text::{Timestamp, safe_line, shell_word};
 
 /// Builds jobs from layers of options. The first layer wins: a batch line comes before the command line.
@@ -207,8 +207,8 @@ impl<'a> Planner<'a> {
             let _ = self.store.set(store);
         }
         let Some(store) = self.store.get().and_then(Option::as_ref) else {
-            let what = format!("there is no job named {name} to wait for: there is no database yet");
-            bail!(CliError::new(ExitStatus::NOT_FOUND, what).hint("--db or $RUNNER_DB names another one"));
+            let missing = StoreError::Missing(database::store_file(self.global)?.path().to_owned());
+            return Err(anyhow!(missing).context(format!("there is no job named {name} to wait for")));
         };
         find_job::job_id(store, job, Named::Any, self.now, self.global.quiet)
     }

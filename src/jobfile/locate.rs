@@ -9,15 +9,11 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 
 use super::diagnostics::{Distrust, JobFileError};
+use crate::paths::{MAX_LINKS, others_write, owned_text};
 
 /// The name of the job file that [`locate`] looks for.
 pub const FILE_NAME: &str = "jobs.toml";
 
-/// As many links as Linux follows.
-const MAX_LINKS: usize = 40;
-
-/// The bit of a mode that lets everybody write.
-const OTHERS_WRITE: u32 = 0o002;
 /// The bit of a folder's mode that lets nobody remove or rename the files of others.
 const STICKY: u32 = 0o1000;
 
@@ -113,16 +109,11 @@ fn look<T>(path: &Path, found: io::Result<T>) -> Result<T, Distrust> {
     found.map_err(|error| Distrust::new(format!("{} cannot be looked at: {error}", path.display())))
 }
 
-fn others_write(found: &Metadata) -> bool {
-    found.mode() & OTHERS_WRITE != 0
-}
-
 fn owned(path: &Path, found: &Metadata) -> String {
     let kind = match found.file_type() {
         kind if kind.is_dir() => "its folder ",
         kind if kind.is_symlink() => "the link ",
         _ => "",
     };
-    let mode = found.mode() & 0o7777;
-    format!("{kind}{} (mode {mode:o}) belongs to user {}", path.display(), found.uid())
+    format!("{kind}{} {}", path.display(), owned_text(found))
 }

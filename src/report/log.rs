@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use serde::Serialize;
-use serde_json::json;
 
 use super::reporter::Reporter;
 use crate::model::{
@@ -11,7 +10,7 @@ use crate::model::{
     job_title,
 };
 use crate::text::{
-    Timestamp, counted, human_duration, local_time, rfc3339, safe_json, safe_line, shown_line,
+    Timestamp, counted, human_duration, local_time, note_line, rfc3339, safe_json, safe_line, shown_line,
 };
 
 /// Writes a line of words for each event.
@@ -61,17 +60,12 @@ impl<W: Write> Reporter for HumanLog<W> {
             LineStyle::Timed => format!("{}{words}\n", prefix(time)),
             LineStyle::Journal => format!("{}{words}\n", priority(event)),
             LineStyle::Quiet if is_trouble => format!("runner: {words}\n"),
-            LineStyle::QuietJson if is_trouble => note(&words),
+            LineStyle::QuietJson if is_trouble => note_line(&words),
             LineStyle::Quiet | LineStyle::QuietJson => return,
         };
         // One write a line, so that the lines of several workers do not mix. A closed log must not stop the work.
         let _ = self.out.write_all(line.as_bytes());
     }
-}
-
-/// A line of JSON for what is told in words.
-fn note(words: &str) -> String {
-    safe_json(json!({ "note": words }).to_string()) + "\n"
 }
 
 /// The local time of an event, and a blank.
@@ -223,7 +217,9 @@ impl<W: Write, N: Write> Reporter for JsonLog<W, N> {
         }
         // A closed log must not stop the work.
         let _ = match event {
-            Event::Notice(text) if self.has_json_notices => self.notices.write_all(note(text).as_bytes()),
+            Event::Notice(text) if self.has_json_notices => {
+                self.notices.write_all(note_line(text).as_bytes())
+            }
             Event::Notice(text) => {
                 self.notices.write_all(format!("runner: {}\n", safe_line(text)).as_bytes())
             }

@@ -56,7 +56,7 @@ pub use write::inside::{Inside, RunningJob};
 pub use write::job_files::{JobFilePath, RegisteredFile};
 pub use write::limits::{LimitChange, QueueHold};
 pub use write::outputs::LiveOutput;
-pub use write::prune::{Kept, PruneFilter};
+pub use write::prune::{CHUNK, GAP, Kept, PruneFilter};
 pub use write::recover::OrphanedClaim;
 pub use write::runs::{Others, RunStart};
 pub use write::scheduled_run::ScheduledRun;

@@ -16,14 +16,14 @@ pub use last_line::{last_line, last_lines, last_said, shown_line, written_last};
 pub use mutated::mutated;
 pub use prose::{
     and_more, append, counted, cut_end, cut_middle, did_you_mean, hanging_indent, is_invisible, is_safe,
-    is_word, listed, misspelt, near_names, nearest, option, path_option, safe_block, safe_json, safe_line,
-    shell_word, shown_path, snake_case,
+    is_word, listed, misspelt, near_names, nearest, note_line, option, path_option, safe_block, safe_json,
+    safe_line, shell_word, shown_path, snake_case,
 };
 pub use time::{
     Timestamp, clock_time, day_name, day_time, local_offset, local_time, local_time_ms, machine_offset,
     relative_time, rfc3339, rfc3339_with_offset, show_utc,
 };
-pub use units::{Millis, human_duration, human_size, parse_size, with_units};
+pub use units::{Millis, human_duration, human_size, known_duration, parse_size, with_units};
 pub use zone::{are_same_clocks, is_zone_of_screen, machine_zone, time_zone};
 
 use time::is_shown_in_utc;

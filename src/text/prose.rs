@@ -147,6 +147,11 @@ fn escape(text: &str, keep_layout: bool) -> String {
     safe
 }
 
+/// A line of JSON for what is told in words.
+pub fn note_line(words: &str) -> String {
+    safe_json(serde_json::json!({ "note": words }).to_string()) + "\n"
+}
+
 /// The same JSON, in which characters that are not safe are escaped: JSON itself escapes only those of ASCII.
 pub fn safe_json(json: String) -> String {
     if json.chars().all(is_safe) {

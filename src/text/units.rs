@@ -195,6 +195,11 @@ impl fmt::Display for Millis {
     }
 }
 
+/// A duration; nothing if it is not known.
+pub fn known_duration(span: Option<Millis>) -> String {
+    span.map(human_duration).unwrap_or_default()
+}
+
 /// A duration in its one or two largest units: `12 ms`, `1.9 s`, `42 s`, `3m 20s`, `2h 5m`, `3d 4h`.
 pub fn human_duration(span: Millis) -> String {
     let ms = span.0;

@@ -12,7 +12,7 @@ use crate::store::{
     AttemptRow, JobRow, NameStats, QueueRow, StoreFile, StoredSchedule, UnmetDependency, WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, rfc3339};
-use crate::view::snapshot::Snapshot;
+use crate::view::snapshot::{self, Snapshot};
 
 /// The keys of a job, each with its value.
 const JOB: [Field<JobRow>; 38] = [
@@ -224,7 +224,7 @@ pub fn overview_json(
         "oldest_due_at": overview.oldest_due_at.map(rfc3339),
         "time": rfc3339(now),
         "version": env!("CARGO_PKG_VERSION"),
-        "host": rustix::system::uname().nodename().to_string_lossy(),
+        "host": snapshot::host(),
         "attention": attention,
         // Also as a list, because tools that make columns of keys get other columns each day.
         "dead_by_code": by_code.map(|(code, jobs)| json!({ "error_code": code, "jobs": jobs })).collect::<Value>(),

@@ -11,3 +11,8 @@ pub struct Snapshot {
     pub attention: Vec<Attention>,
     pub boot_id: String,
 }
+
+/// The name of this machine.
+pub fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}

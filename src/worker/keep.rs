@@ -10,7 +10,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::clock;
-use crate::model::JobState;
 use crate::store::{PruneFilter, Result, Store, StoreFile};
 use crate::text::Millis;
 
@@ -79,7 +78,7 @@ struct Removal {
 
 impl Removal {
     fn round(&mut self) -> Result<()> {
-        let states = vec![JobState::Succeeded, JobState::Cancelled];
+        let states = PruneFilter::DEFAULT_STATES.to_vec();
         let until = clock::now().minus(self.keep);
         let filter = PruneFilter { states, name: None, queue: None, until };
         let mut store = Store::open(self.file.clone())?;

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 
@@ -57,9 +56,9 @@ pub fn cancel(global: &Global, args: &Unfinished, out: &mut Output) -> Result<Ex
     }
     say_which_named(global, &store, &filter, &ids)?;
     // Workers must not be held up for long, and a million jobs need not be in memory.
-    for (index, chunk) in ids.chunks(CHUNK).enumerate() {
+    for (index, chunk) in ids.chunks(store::CHUNK).enumerate() {
         if index > 0 {
-            thread::sleep(GAP);
+            thread::sleep(store::GAP);
         }
         let selected = Selected { ids: chunk.to_vec(), by_filter: true, ..Selected::default() };
         selected.run(&mut store, Act::Cancel, false, out)?;
@@ -69,10 +68,6 @@ pub fn cancel(global: &Global, args: &Unfinished, out: &mut Output) -> Result<Ex
 
 /// More of the jobs that were left for one reason are counted.
 const MAX_LISTED: usize = 20;
-
-/// Jobs that one transaction cancels, and the pause between two of them, in which other writers have their turn.
-const CHUNK: usize = 500;
-const GAP: Duration = Duration::from_millis(3);
 
 /// Puts dead and cancelled jobs back, or replaces them.
 pub fn retry(global: &Global, args: &RetryArgs, out: &mut Output) -> Result<ExitStatus> {

@@ -18,8 +18,6 @@ use crate::view::terminal::{Bar, Output, warn};
 use crate::worker;
 
 /// The states that are removed by default. Dead letters are kept until somebody says `--state dead`.
-const DEFAULT_STATES: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
-
 const STOPPED: &str = "stopped before all was done; prune again to go on";
 
 /// Removes finished jobs, or counts those that would be removed.
@@ -106,7 +104,7 @@ fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<(Option<Ke
 
 fn filter(args: &PruneArgs) -> PruneFilter {
     let now = clock::now();
-    let states = if args.state.is_empty() { &DEFAULT_STATES[..] } else { &args.state };
+    let states = if args.state.is_empty() { &PruneFilter::DEFAULT_STATES[..] } else { &args.state };
     PruneFilter {
         states: JobState::ALL.iter().copied().filter(|state| states.contains(state)).collect(),
         name: args.name.clone(),

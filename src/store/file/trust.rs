@@ -9,9 +9,8 @@ use rustix::process::geteuid;
 
 use super::error::{Result, StoreError, Untrusted};
 use super::store_file::StoreFile;
+use crate::paths::{others_write, owned_text};
 
-/// The bit of a mode that lets everybody write. The group is trusted: its members were chosen by somebody.
-const OTHERS_WRITE: u32 = 0o002;
 /// The bit of a file's mode that lets everybody read it, and that of a folder's that lets everybody pass.
 const OTHERS_READ: u32 = 0o004;
 const OTHERS_ENTER: u32 = 0o001;
@@ -23,7 +22,7 @@ impl StoreFile {
         let me = geteuid().as_raw();
         let folder_path = self.parent();
         let Some(folder) = look(folder_path, fs::metadata(folder_path))? else { return Ok(()) };
-        let owned = format!("its folder {} {}", folder_path.display(), owned(&folder));
+        let owned = format!("its folder {} {}", folder_path.display(), owned_text(&folder));
         if others_write(&folder) {
             return Err(self.untrusted(format!("{owned}, and others may create files there"), None, true));
         }
@@ -39,11 +38,11 @@ impl StoreFile {
         // A folder or a device is refused as no database when its header is read, whoever it belongs to.
         let Some(file) = file.filter(Metadata::is_file) else { return Ok(()) };
         if file.uid() != me {
-            let why = format!("it {}, and not to you (user {me})", self::owned(&file));
+            let why = format!("it {}, and not to you (user {me})", owned_text(&file));
             return Err(self.untrusted(why, Some(&file), false));
         }
         if others_write(&file) {
-            let why = format!("it {}, and others may write to it", self::owned(&file));
+            let why = format!("it {}, and others may write to it", owned_text(&file));
             return Err(self.untrusted(why, None, false));
         }
         Ok(())
@@ -56,7 +55,7 @@ impl StoreFile {
         for path in self.parent().ancestors() {
             let Some(found) = look(path, fs::metadata(path))? else { continue };
             if path != self.parent() && found.uid() != me && found.uid() != 0 {
-                let why = format!("{} {}, and not to you (user {me})", path.display(), owned(&found));
+                let why = format!("{} {}, and not to you (user {me})", path.display(), owned_text(&found));
                 return Err(self.untrusted(why, Some(&found), false));
             }
             break;
@@ -93,12 +92,4 @@ fn look(path: &Path, found: io::Result<Metadata>) -> Result<Option<Metadata>> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(StoreError::Io(format!("look at {}", path.display()), error)),
     }
-}
-
-fn others_write(found: &Metadata) -> bool {
-    found.mode() & OTHERS_WRITE != 0
-}
-
-fn owned(found: &Metadata) -> String {
-    format!("(mode {:o}) belongs to user {}", found.mode() & 0o7777, found.uid())
 }

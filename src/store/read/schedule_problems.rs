@@ -9,6 +9,7 @@ use crate::store::file::error::Result;
 use crate::store::file::row::{all, maybe, value};
 use crate::store::write::conditions::{has_expired, is_unfinished};
 use crate::store::write::same_work::is_same_file;
+use crate::store::write::scheduled_run::is_within;
 use crate::store::write::schedules::StoredSchedule;
 
 /// A schedule that has skipped this number of times in a row is held, unless the holder of its key is running.
@@ -84,9 +85,10 @@ impl AttentionQuery<'_> {
 
     /// An entry if the last success of the schedule's job is older than it should be.
     fn stale(&self, row: &StoredSchedule) -> Result<Option<AttentionEntry>> {
-        // One in the future is no success: the clock was ahead.
-        let since = row.last_success_at.filter(|at| *at <= self.now).unwrap_or(row.applied_at);
-        let Some(within) = row.text.fresh_within.filter(|within| self.now.since(since) > *within) else {
+        // A success in the future is none, and a file is not applied in it, either.
+        let since = row.last_success_at.filter(|at| *at <= self.now);
+        let since = since.unwrap_or_else(|| row.applied_at.min(self.now));
+        let Some(within) = row.text.fresh_within.filter(|within| !is_within(since, *within, self.now)) else {
             return Ok(None);
         };
         let name = row.name();

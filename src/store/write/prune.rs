@@ -21,12 +21,12 @@ use crate::store::file::row::{all, maybe, one, run, value};
 use crate::store::file::store_file::Draft;
 use crate::text::Timestamp;
 
-/// Rows that one transaction deletes.
-const CHUNK: usize = 500;
+/// Rows that one transaction deletes or changes.
+pub const CHUNK: usize = 500;
 
 /// The pause between two transactions. It is longer than a waiting writer pauses between two tries (see
 /// [`wait_fairly`]), so that the other writer comes first.
-const GAP: Duration = Duration::from_millis(3);
+pub const GAP: Duration = Duration::from_millis(3);
 
 /// How long to wait for other processes that read what is in the log. Those of runner itself take less than a second.
 const READERS: Duration = Duration::from_secs(3);
@@ -40,6 +40,11 @@ pub struct PruneFilter {
     pub queue: Option<String>,
     /// Only jobs that finished at this time or before.
     pub until: Timestamp,
+}
+
+impl PruneFilter {
+    /// The states of what is removed where nobody names others.
+    pub const DEFAULT_STATES: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
 }
 
 /// The jobs that a prune leaves, because unfinished jobs are after them.

@@ -10,7 +10,7 @@ use crate::model::{JobState, OwnSchedule};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Tx;
 use crate::store::file::row::{maybe, one, value};
-use crate::text::Timestamp;
+use crate::text::{Millis, Timestamp};
 
 /// The newest run of a dependency that has a schedule of its own, and what it is to the jobs that are after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +50,14 @@ pub fn newest(tx: &Tx, name: &str, job_file: Option<i64>, schedule: OwnSchedule)
     })
 }
 
-/// Whether this success is as young as the schedule asks. One in the future is no success: the clock was ahead.
+/// Whether this success is as young as the schedule asks.
 fn is_fresh(tx: &Tx, id: i64, schedule: OwnSchedule) -> Result<bool> {
     let Some(within) = schedule.fresh_within else { return Ok(true) };
     let at: Timestamp = one(tx, "SELECT changed_at FROM jobs WHERE id = ?1", [id], value)?;
-    Ok(at <= tx.now && tx.now.since(at) <= within)
+    Ok(is_within(at, within, tx.now))
+}
+
+/// Whether a success of then is at most so old. One in the future is none: the clock was ahead.
+pub fn is_within(at: Timestamp, within: Millis, now: Timestamp) -> bool {
+    at <= now && now.since(at) <= within
 }

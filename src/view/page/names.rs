@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::words::{MAX_NAMES, MAX_OPEN, job_text, more, span, when, whole_table};
+use super::words::{MAX_NAMES, MAX_OPEN, job_text, more, when, whole_table};
 use super::worst::Worst;
 use crate::call_target::to_type;
 use crate::model::{MemoryPeak, Outcome};
 use crate::store::{NameStats, Stage, TimelineAttempt};
-use crate::text::{Millis, Timestamp, counted};
+use crate::text::{Millis, Timestamp, counted, known_duration};
 use crate::view::advice::folders::FilesOfNames;
 
 /// A run is slow if it took this many times as long as the half of all runs, of at least so many, and at least so long.
@@ -49,9 +49,9 @@ pub(super) fn draw(
                 @if stats.warnings > 0 { ", " span.warned { (stats.warnings) " with a warning" } }
             },
             html! { span.bad[stats.dead > 0 && worst.is_alarming(name, file)] { (stats.dead) } },
-            html! { (span(stats.runs.percentile(50))) },
-            html! { (span(stats.runs.max())) },
-            html! { (span(stats.cpu.percentile(95))) },
+            html! { (known_duration(stats.runs.percentile(50))) },
+            html! { (known_duration(stats.runs.max())) },
+            html! { (known_duration(stats.cpu.percentile(95))) },
             html! { (stats.memory.percentile(95).map(memory).unwrap_or_default()) },
             html! {
                 @if is_slow { span.new { "the last run took twice as long as usual" } " " }

@@ -8,11 +8,11 @@ use maud::{Markup, html};
 
 use super::axis::{Axis, UNITS};
 use super::bars::{self, AttemptSpan, HEIGHT, Kind, Paths, TimelineBar};
-use super::words::{MAX_NAMES, MAX_OPEN, command, job_text, more, names_text, span, zone};
+use super::words::{MAX_NAMES, MAX_OPEN, command, job_text, more, names_text, zone};
 use super::worst::Worst;
 use crate::call_target::to_type;
 use crate::store::{Stage, Timeline, TimelineAttempt};
-use crate::text::{Timestamp, counted, local_offset, local_time};
+use crate::text::{Timestamp, counted, known_duration, local_offset, local_time};
 use crate::view::advice::folders::FilesOfNames;
 
 /// The widths that a cell of the axis may have. The first one with so few bars is taken, else the last one, because that limits
@@ -346,7 +346,7 @@ fn facts(all: &[&TimelineAttempt], is_folded: bool, now: Timestamp) -> Markup {
                             td { (job_text(&attempt.name)) }
                             td { @if let Some(at) = began(attempt) { (to_the_second(at, now)) } }
                             td class=[class(kind(attempt))] {
-                                (outcome(attempt)) @if attempt.duration.is_some() { " " span.at { "after " (span(attempt.duration)) } }
+                                (outcome(attempt)) @if attempt.duration.is_some() { " " span.at { "after " (known_duration(attempt.duration)) } }
                             }
                         }
                     }

@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 
 use crate::text::{
-    Millis, Timestamp, counted, day_time, human_duration, is_safe, listed, local_offset, rfc3339_with_offset,
-    safe_line,
+    Timestamp, counted, day_time, is_safe, listed, local_offset, rfc3339_with_offset, safe_line,
 };
 
 /// The most names in a section of the page.
@@ -60,11 +59,6 @@ pub(super) fn when(at: Timestamp, page: Timestamp) -> Markup {
 pub(super) fn zone(at: Timestamp) -> String {
     let time = rfc3339_with_offset(at, local_offset(at));
     format!("UTC{}", time.get("2026-11-21T02:00:00".len()..).unwrap_or_default())
-}
-
-/// A duration; nothing if it is not known.
-pub(super) fn span(span: Option<Millis>) -> String {
-    span.map(human_duration).unwrap_or_default()
 }
 
 /// A command to type, on a line of its own. Because people paste it, it is left out if a path in it has characters that do not show

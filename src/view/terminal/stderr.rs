@@ -4,12 +4,12 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use console::Term;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::streams::Stream;
 use super::style::{ascii_only, in_ascii};
 use crate::model::OutputStream;
-use crate::text::{hanging_indent, safe_block, safe_json};
+use crate::text::{hanging_indent, note_line, safe_block, safe_json};
 
 /// Whether errors and notes are printed as JSON. It is set once, because they may come from anywhere.
 static AS_JSON: AtomicBool = AtomicBool::new(false);
@@ -27,7 +27,8 @@ pub fn are_errors_json() -> bool {
 /// Prints a warning or a note: in words, or with `--json` as one object.
 pub fn warn(words: &str) {
     if are_errors_json() {
-        print_object(&json!({ "note": words }));
+        // A failure cannot be reported anywhere.
+        let _ = Stream(OutputStream::Stderr).write_all(note_line(words).as_bytes());
     } else {
         print_message(words, None);
     }

@@ -13,7 +13,7 @@ use crate::store::{
     self, AttemptRow, ChangedFile, FileChange, JobRow, Leftovers, Liveness, NameStats, QueueRow,
     StoredSchedule, WorkerStatus,
 };
-use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line, shown_line};
+use crate::text::{Timestamp, known_duration, local_time, relative_time, safe_line, shown_line};
 use crate::view::advice::folders::FilesOfNames;
 use crate::view::advice::{left_process, no_worker_text};
 use crate::view::json::{
@@ -87,7 +87,7 @@ pub fn attempts(
         .column(Column::label(), |row| row.label.clone().unwrap_or_default())
         .column(Column::new("outcome").status(), |row| row.attempt.shown_outcome())
         .column(Column::new("ended").dropped(1), |row| exit_text(&row.attempt).unwrap_or_default())
-        .column(Column::new("took").right().dropped(2), |row| span(row.attempt.duration))
+        .column(Column::new("took").right().dropped(2), |row| known_duration(row.attempt.duration))
         .column(Column::new("when"), |row| relative_time(row.attempt.finished_at, now))
         .column(Column::new("decision").text().dropped(3), |row| {
             decision_text(&row.attempt, row.max_attempts)
@@ -177,10 +177,6 @@ fn what_happened(job: &JobRow) -> String {
         None => "resolved".to_owned(),
     });
     [resolved, code, message, reason].into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn span(span: Option<Millis>) -> String {
-    span.map(human_duration).unwrap_or_default()
 }
 
 fn since(at: Option<Timestamp>, now: Timestamp) -> String {
@@ -396,12 +392,12 @@ pub fn stats(
         .column(Column::new("tries").right().dropped(7), |of| {
             of.attempts_per_success().map(|tries| format!("{tries:.1}")).unwrap_or_default()
         })
-        .column(Column::new("p50").right().dropped(4), |of| span(of.runs.percentile(50)))
-        .column(Column::new("p95").right().dropped(8), |of| span(of.runs.percentile(95)))
-        .column(Column::new("max").right().dropped(5), |of| span(of.runs.max()))
-        .column(Column::new("wait50").right().dropped(3), |of| span(of.waits.percentile(50)))
-        .column(Column::new("wait95").right().dropped(6), |of| span(of.waits.percentile(95)))
-        .column(Column::new("cpu95").right().dropped(1), |of| span(of.cpu.percentile(95)))
+        .column(Column::new("p50").right().dropped(4), |of| known_duration(of.runs.percentile(50)))
+        .column(Column::new("p95").right().dropped(8), |of| known_duration(of.runs.percentile(95)))
+        .column(Column::new("max").right().dropped(5), |of| known_duration(of.runs.max()))
+        .column(Column::new("wait50").right().dropped(3), |of| known_duration(of.waits.percentile(50)))
+        .column(Column::new("wait95").right().dropped(6), |of| known_duration(of.waits.percentile(95)))
+        .column(Column::new("cpu95").right().dropped(1), |of| known_duration(of.cpu.percentile(95)))
         .column(Column::new("memory95").right().dropped(2), |of| {
             of.memory.percentile(95).map(|peak| peak.to_string()).unwrap_or_default()
         })

@@ -15,7 +15,7 @@ use crate::view::page::{
     self, Card, CardDeaths, MAX_NAMES, MAX_OUTPUTS, MAX_ROWS, Page, UnfinishedRow, UnfinishedSection,
     WeekOfSchedules,
 };
-use crate::view::snapshot::Snapshot;
+use crate::view::snapshot::{self, Snapshot};
 use crate::view::terminal::Output;
 
 /// Writes the page about the period of the filter.
@@ -40,7 +40,7 @@ fn read(query: &Query) -> Result<Page> {
     Ok(Page {
         now,
         db: store.file().path().to_owned(),
-        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        host: snapshot::host(),
         filter: query.filter.clone(),
         dead: store.count_unresolved(&filter, now)?,
         has_database: database::is_there(store),

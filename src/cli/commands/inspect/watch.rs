@@ -16,6 +16,7 @@ use crate::cli::change_watch::{ChangeWatch, LONGEST_WAIT};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::store::{Store, StoreError, StoreFile};
 use crate::text::{Timestamp, cut_middle, local_time, safe_line, shown_path};
+use crate::view::snapshot;
 use crate::view::terminal::{FullScreen, Output, Style, can_move_cursor};
 
 /// Frames are at least this far apart, because nobody reads faster.
@@ -41,7 +42,7 @@ pub(super) enum Keep {
 /// Writes the line above all others: time, database and host.
 pub(super) fn draw_heading(out: &mut Output, file: &StoreFile, now: Timestamp) {
     let time = local_time(now);
-    let host = safe_line(&rustix::system::uname().nodename().to_string_lossy());
+    let host = safe_line(&snapshot::host());
     let room = out.width().saturating_sub(time.len() + host.chars().count() + 4).max(MIN_PATH);
     let path = cut_middle(&shown_path(file.path()), room);
     out.line(out.paint(Style::Faint, &format!("{time}  {path}  {host}")));
