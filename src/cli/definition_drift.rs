@@ -15,7 +15,7 @@ use crate::text::{counted, shown_path};
 use crate::view::terminal::warn;
 
 /// Jobs of a name, and the keys in which their definitions differ from that of the file.
-type Stale<'a> = (Vec<&'a JobRow>, Vec<String>);
+type DifferingJobs<'a> = (Vec<&'a JobRow>, Vec<String>);
 
 /// Warns about jobs that are about to run with another definition than that of the job file, and says how to get
 /// the present one. Silent if the job file cannot be read.
@@ -23,7 +23,7 @@ pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a Job
     /// More jobs are named by their common name.
     const MAX_IDS: usize = 10;
     let files = OwnFiles::new(global);
-    let mut of_name: BTreeMap<(PathBuf, &str), Stale<'_>> = BTreeMap::new();
+    let mut of_name: BTreeMap<(PathBuf, &str), DifferingJobs<'_>> = BTreeMap::new();
     for job in jobs {
         let Ok(file) = files.of(job) else { continue };
         let keys = differing_keys(&file, job);

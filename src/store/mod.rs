@@ -49,7 +49,7 @@ pub use write::definition::DefinitionCache;
 pub use write::dependencies::EndedDependency;
 pub use write::ended_before::EndedBefore;
 pub use write::enqueue::Enqueued;
-pub use write::far_times::{Far, FarTime};
+pub use write::far_times::{FarTime, TimeOf};
 pub use write::finish::EndedAttempt;
 pub use write::insert::{Dependency, Due, Firing, NewJob, OnConflict};
 pub use write::inside::{Inside, RunningJob};

@@ -40,7 +40,7 @@ const FUNCTIONS: [&str; 2] = ["json_each", "json_tree"];
 const PRAGMAS: &str = "pragma_";
 
 /// The triggers and the tables of the schema that this program knows.
-struct Ours {
+struct KnownObjects {
     /// The statements of the triggers by name.
     triggers: HashMap<&'static str, &'static str>,
     tables: BTreeSet<&'static str>,
@@ -48,9 +48,9 @@ struct Ours {
 
 /// Every call opens a database, so the text is read once, line by line: a statement begins with a line, and a trigger ends with
 /// one.
-static OURS: LazyLock<Ours> = LazyLock::new(|| {
+static KNOWN: LazyLock<KnownObjects> = LazyLock::new(|| {
     let sql = schema::known().sql;
-    let mut ours = Ours { triggers: HashMap::new(), tables: BTreeSet::new() };
+    let mut ours = KnownObjects { triggers: HashMap::new(), tables: BTreeSet::new() };
     let (mut end, mut trigger) = (0, None);
     for line in sql.split_inclusive('\n') {
         let start = end;
@@ -72,7 +72,7 @@ static OURS: LazyLock<Ours> = LazyLock::new(|| {
 
 /// Whether the schema that this program knows has a table of this name.
 pub fn is_our_table(name: &str) -> bool {
-    OURS.tables.contains(name)
+    KNOWN.tables.contains(name)
 }
 
 /// The version of a file by what it holds: that of the last step of which anything is there. None if a table of the first version
@@ -82,7 +82,7 @@ pub fn version_of_tables(connection: &Connection) -> Result<Option<Version>> {
     let names: BTreeSet<String> = all(connection, names, [], value::<String>)?.into_iter().collect();
     let steps = schema::known().steps;
     let is_of_step = |table: &str| steps.iter().any(|step| made_by(step).any(|made| made == table));
-    let has_first = OURS.tables.iter().all(|table| is_of_step(table) || names.contains(*table));
+    let has_first = KNOWN.tables.iter().all(|table| is_of_step(table) || names.contains(*table));
     let last = steps.iter().rev().find(|step| made_by(step).any(|made| names.contains(made)));
     Ok(has_first.then(|| last.map_or(Version::FIRST, |step| step.to)))
 }
@@ -100,7 +100,7 @@ fn made_by(step: &UpgradeStep) -> impl Iterator<Item = &'static str> {
 /// Refuses a trigger that is not one of the schema, word for word: it would run with every statement that touches its table,
 /// and could insert a job. Refuses what stands in the place of a table, too, because every statement would read from it.
 pub fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
-    let Ours { triggers, tables } = &*OURS;
+    let KnownObjects { triggers, tables } = &*KNOWN;
     let damaged = |what| StoreError::Damaged(Some(path.to_owned()), what);
     let mut statement =
         connection.prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
@@ -240,7 +240,7 @@ impl Object {
         let is_of_pragma = || self.name.starts_with(PRAGMAS);
         match kind(self.sql.as_bytes()) {
             Some("index") if self.kind == "index" && self.is_open => {
-                is_newer || !OURS.tables.contains(self.table.as_str()) || is_plain_index(&self.sql)
+                is_newer || !KNOWN.tables.contains(self.table.as_str()) || is_plain_index(&self.sql)
             }
             Some("table") if self.kind == "table" && self.has_pages && self.is_open => !is_of_pragma(),
             Some("view") if self.kind == "view" && !self.has_pages && self.is_open => !is_of_pragma(),
@@ -380,7 +380,7 @@ pub fn integrity(connection: &Connection, limit: usize) -> Result<Vec<String>> {
         all(connection, &format!("PRAGMA integrity_check({argument})"), [], value)
     };
     let check_ours = || -> Result<Vec<String>> {
-        let found: Result<Vec<Vec<String>>> = OURS.tables.iter().map(|table| check(table)).collect();
+        let found: Result<Vec<Vec<String>>> = KNOWN.tables.iter().map(|table| check(table)).collect();
         Ok(found?.concat())
     };
     let mut found = match check(&limit.to_string()) {
@@ -405,5 +405,5 @@ fn is_about_a_row_of_others(line: &str) -> bool {
     let column = line.split_once(" value in ").map(|(_, column)| column);
     let is_of = |table: &str| column.is_some_and(|column| column.starts_with(&format!("{table}.")));
     table.is_some_and(|table| !is_our_table(table))
-        || column.is_some() && !OURS.tables.iter().any(|ours| is_of(ours))
+        || column.is_some() && !KNOWN.tables.iter().any(|ours| is_of(ours))
 }

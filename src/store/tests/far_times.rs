@@ -2,7 +2,7 @@
 
 use super::fixture::{Scene, definition, due_at, new_job};
 use crate::model::{Chain, Link, Pause};
-use crate::store::{Act, Due, Far, FarTime, Firing, JobChange, NewJob};
+use crate::store::{Act, Due, FarTime, Firing, JobChange, NewJob, TimeOf};
 use crate::text::{Millis, Timestamp};
 
 const AHEAD: i64 = 1_000_000_000;
@@ -16,15 +16,15 @@ fn in_an_hour() -> Due {
 
 impl Scene {
     /// The times that are brought nearer, each as the new time and what it is of.
-    fn nearer(&mut self) -> Vec<(i64, Far)> {
+    fn nearer(&mut self) -> Vec<(i64, TimeOf)> {
         let far = self.store.at(Timestamp(NOW)).bring_far_times_nearer().unwrap();
         assert_eq!(self.store.at(Timestamp(NOW)).bring_far_times_nearer().unwrap(), [] as [FarTime; 0]);
         far.into_iter().map(|FarTime { of, to, .. }| (to.0, of)).collect()
     }
 }
 
-fn of_job(id: i64) -> Far {
-    Far::Job { id, name: "a".to_owned() }
+fn of_job(id: i64) -> TimeOf {
+    TimeOf::Job { id, name: "a".to_owned() }
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn a_pause_for_a_time_counts_from_now_and_one_until_a_time_stays() {
                VALUES ('s', ?1, '@daily', 'once', '/jobs.toml', 1)";
     scene.store.connection.execute(sql, [serde_json::to_string(&chain).unwrap()]).unwrap();
     let far = [
-        (NOW + HOUR, Far::PausedQueue("q".to_owned())),
-        (NOW + HOUR, Far::PausedSchedule("s".to_owned())),
-        (NOW + HOUR, Far::PauseOfAll),
+        (NOW + HOUR, TimeOf::PausedQueue("q".to_owned())),
+        (NOW + HOUR, TimeOf::PausedSchedule("s".to_owned())),
+        (NOW + HOUR, TimeOf::PauseOfAll),
     ];
     let (hour, ahead) = (Millis::from_secs(3_600), Timestamp(AHEAD));
     for (pause, expected) in [

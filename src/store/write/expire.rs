@@ -123,7 +123,7 @@ pub struct Alert {
 }
 
 /// The facts that an alert is told of its job.
-struct Told {
+struct AlertedJob {
     definition: JobDefinition,
     /// The code and the reason of a death.
     death: Option<(String, String)>,
@@ -145,7 +145,7 @@ impl Alert {
             let definition = definition::read(row, "definition")?;
             Ok(from_row!(
                 row,
-                Told {
+                AlertedJob {
                     definition: definition,
                     death: code.zip(reason),
                     warning,
@@ -155,7 +155,7 @@ impl Alert {
                 }
             ))
         })?;
-        let Told { definition, death, warning, attempts, message, job_file } = told;
+        let AlertedJob { definition, death, warning, attempts, message, job_file } = told;
         let (alert, code, reason) = match (death, warning) {
             (Some((code, reason)), _) => (definition.on_dead, code, reason),
             (None, Some(warning)) => (definition.on_warning, warning, WARNING.to_owned()),

@@ -26,14 +26,14 @@ const ZONES_APART: Millis = Millis::from_secs(26 * 60 * 60);
 /// A time that was too far away, and the one that holds now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FarTime {
-    pub of: Far,
+    pub of: TimeOf,
     pub from: Timestamp,
     pub to: Timestamp,
 }
 
 /// What the time is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Far {
+pub enum TimeOf {
     /// The next time of this schedule.
     Schedule(String),
     /// The due time of this job.
@@ -71,28 +71,28 @@ impl Store {
 
 fn bring_nearer(tx: &Tx, FarTime { of, from, to }: &FarTime) -> Result<()> {
     match of {
-        Far::Schedule(name) => {
+        TimeOf::Schedule(name) => {
             let sql = "UPDATE schedules SET next_at = ?2, applied_at = iif(applied_at > ?4, ?3, applied_at),
                                             last_fired_at = iif(last_fired_at > ?4, NULL, last_fired_at),
                                             last_job_id = iif(last_fired_at > ?4, NULL, last_job_id)
                        WHERE name = ?1";
             run(tx, sql, params![name, to, tx.now, tx.now.plus(AHEAD)])?
         }
-        Far::Job { id, .. } => {
+        TimeOf::Job { id, .. } => {
             let sql = "UPDATE jobs SET run_at = ?2, due_from = ?3, due_delay_ms = ?2 - ?3,
                                        expires_at = expires_at - (?4 - ?2) WHERE id = ?1";
             run(tx, sql, params![id, to, tx.now, from])?
         }
-        Far::PausedQueue(name) => run(
+        TimeOf::PausedQueue(name) => run(
             tx,
             "UPDATE queues SET paused_until = ?2, paused_at = ?3 WHERE name = ?1",
             params![name, to, tx.now],
         )?,
-        Far::PausedSchedule(name) => {
+        TimeOf::PausedSchedule(name) => {
             let sql = "UPDATE schedules SET paused_until = ?2, paused_at = ?3 WHERE name = ?1";
             run(tx, sql, params![name, to, tx.now])?
         }
-        Far::PauseOfAll => {
+        TimeOf::PauseOfAll => {
             run(tx, "UPDATE pause_of_all SET paused_until = ?1, paused_at = ?2", params![to, tx.now])?
         }
     };
@@ -112,7 +112,7 @@ fn far_jobs(tx: &Tx) -> Result<Vec<FarTime>> {
                AND run_at - scheduled_for BETWEEN 1 AND (SELECT max(random_delay_ms) FROM schedules) AND {known} ORDER BY id"
     );
     all(tx, &sql, [tx.now.plus(SLACK)], |row| {
-        let job = Far::Job { id: row.get("id")?, name: row.get("name")? };
+        let job = TimeOf::Job { id: row.get("id")?, name: row.get("name")? };
         Ok(FarTime { of: job, from: row.get("run_at")?, to: tx.now.plus(row.get("delay")?) })
     })
 }
@@ -120,7 +120,7 @@ fn far_jobs(tx: &Tx) -> Result<Vec<FarTime>> {
 /// The pauses that were made for a time, and begin in the future.
 fn far_pauses(tx: &Tx) -> Result<Vec<FarTime>> {
     let is_far = "paused_at > ?1 AND paused_until = paused_at + paused_for_ms";
-    let read = |of: fn(String) -> Far| {
+    let read = |of: fn(String) -> TimeOf| {
         move |row: &Row<'_>| {
             let to = tx.now.plus(row.get("paused_for_ms")?);
             Ok(FarTime { of: of(row.get("name")?), from: row.get("paused_until")?, to })
@@ -129,14 +129,14 @@ fn far_pauses(tx: &Tx) -> Result<Vec<FarTime>> {
     let future = tx.now.plus(SLACK);
     let columns = "paused_until, paused_for_ms";
     let sql = format!("SELECT name, {columns} FROM queues WHERE paused AND {is_far} ORDER BY name");
-    let mut far = all(tx, &sql, [future], read(Far::PausedQueue))?;
+    let mut far = all(tx, &sql, [future], read(TimeOf::PausedQueue))?;
     let sql = format!(
         "SELECT name, {columns} FROM schedules WHERE paused AND {is_far} AND {} ORDER BY name",
         is_known("schedules")
     );
-    far.extend(all(tx, &sql, [future], read(Far::PausedSchedule))?);
+    far.extend(all(tx, &sql, [future], read(TimeOf::PausedSchedule))?);
     let sql = format!("SELECT 'all' AS name, {columns} FROM pause_of_all WHERE {is_far}");
-    far.extend(all(tx, &sql, [future], read(|_| Far::PauseOfAll))?);
+    far.extend(all(tx, &sql, [future], read(|_| TimeOf::PauseOfAll))?);
     Ok(far)
 }
 
@@ -160,7 +160,7 @@ fn far_times(tx: &Tx) -> Result<Vec<FarTime>> {
         });
         Ok((row.get("name")?, from, nearer))
     })?;
-    let of = Far::Schedule;
+    let of = TimeOf::Schedule;
     let far =
         rows.into_iter().filter_map(|(name, from, nearer)| Some(FarTime { of: of(name), from, to: nearer? }));
     Ok(far.collect())

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::state::Dispatcher;
 use crate::clock;
 use crate::model::Event;
-use crate::store::{Far, FarTime, StoreError};
+use crate::store::{FarTime, StoreError, TimeOf};
 use crate::text::{Timestamp, local_time};
 
 impl Dispatcher<'_> {
@@ -59,11 +59,11 @@ impl Dispatcher<'_> {
 
     pub(super) fn tell_of_far_time(&mut self, FarTime { of, from, to }: FarTime) {
         let what = match of {
-            Far::Schedule(name) => format!("schedule {name} comes next"),
-            Far::Job { id, name } => format!("job {id} {name} is due"),
-            Far::PausedQueue(name) => format!("the pause of queue {name} ends"),
-            Far::PausedSchedule(name) => format!("the pause of schedule {name} ends"),
-            Far::PauseOfAll => "the pause of everything ends".to_owned(),
+            TimeOf::Schedule(name) => format!("schedule {name} comes next"),
+            TimeOf::Job { id, name } => format!("job {id} {name} is due"),
+            TimeOf::PausedQueue(name) => format!("the pause of queue {name} ends"),
+            TimeOf::PausedSchedule(name) => format!("the pause of schedule {name} ends"),
+            TimeOf::PauseOfAll => "the pause of everything ends".to_owned(),
         };
         let (from, to) = (local_time(from), local_time(to));
         self.notice(format!("{what} at {to}, not at {from}: the clock had been ahead"));

@@ -8,8 +8,8 @@ use crate::model::{Chain, Event, JobState, Link, Missed, Pause, ScheduleText, Sk
 use crate::store::file::version::Version;
 use crate::store::write::definition;
 use crate::store::{
-    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, Far, FarTime, Firing, NewJob,
-    Result, StoreError, StoredSchedule,
+    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, FarTime, Firing, NewJob,
+    Result, StoreError, StoredSchedule, TimeOf,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -424,7 +424,7 @@ impl Plain {
             row.next_at = Some(to);
             row.last = row.last.filter(|(at, _)| !is_ahead(*at));
             row.applied_at = if is_ahead(row.applied_at) { now } else { row.applied_at };
-            far.push(FarTime { of: Far::Schedule(name.clone()), from, to });
+            far.push(FarTime { of: TimeOf::Schedule(name.clone()), from, to });
         }
         for job in self.jobs.values_mut().filter(|job| job.state == JobState::Pending) {
             let Some((from, delay)) = job.delay.filter(|(from, _)| from.0 > now.0 + 1_000) else { continue };
@@ -433,7 +433,7 @@ impl Plain {
                 let nearer = job.run_at.since(to);
                 job.expires_at = job.expires_at.map(|expiry| expiry.minus(nearer));
                 job.delay = Some((now, delay));
-                let of = Far::Job { id: job.id, name: job.definition.name.clone() };
+                let of = TimeOf::Job { id: job.id, name: job.definition.name.clone() };
                 far.push(FarTime { of, from: job.run_at, to });
                 job.run_at = to;
             }
