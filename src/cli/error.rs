@@ -14,7 +14,7 @@ use crate::call_target::{CallTarget, to_type};
 use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::paths::ForeignLink;
 use crate::store::{NoRoom, StoreError, Untrusted, Version, drop_command};
-use crate::text::shell_word;
+use crate::text::{shell_word, shown_path};
 use crate::view::advice::creates_database;
 use crate::view::terminal;
 
@@ -76,6 +76,16 @@ impl CliError {
     /// The error for arguments that are invalid or do not go together.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(ExitStatus::USAGE, message)
+    }
+
+    /// The error for a file that would be overwritten.
+    pub fn exists(path: &Path) -> Self {
+        Self::new(ExitStatus::EXISTS, format!("{} exists and was left as it is", shown_path(path)))
+    }
+
+    /// The error for an attempt that a job does not have.
+    pub fn no_attempt(id: i64, number: u32) -> Self {
+        Self::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
     }
 
     #[must_use]

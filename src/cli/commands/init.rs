@@ -102,12 +102,10 @@ fn create(path: &Path, text: &str, mode: u32) -> Result<()> {
     // Others may not write to it, whatever the umask says: its commands run as the caller.
     let mut file = match File::options().create_new(true).write(true).mode(mode).open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            bail!(CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is")).hint(
-                format!(
-                    "{} looks at it; --file PATH writes another one",
-                    job_file::place_of(path).to_type("check", "")
-                )
-            ))
+            bail!(CliError::exists(path).hint(format!(
+                "{} looks at it; --file PATH writes another one",
+                job_file::place_of(path).to_type("check", "")
+            )))
         }
         created => created.with_context(|| format!("could not create {shown}"))?,
     };

@@ -53,9 +53,11 @@ fn find(store: &Store, (id, attempt): Which) -> Result<JobRow> {
     let job = find_job::job(store, id, clock::now())?;
     let last = job.last_attempt();
     if let Some(number) = attempt.filter(|number| *number > last) {
-        bail!(CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}")).hint(
-            if last == 0 { "it has not started".to_owned() } else { format!("its attempts go up to {last}") }
-        ));
+        bail!(CliError::no_attempt(id, number).hint(if last == 0 {
+            "it has not started".to_owned()
+        } else {
+            format!("its attempts go up to {last}")
+        }));
     }
     Ok(job)
 }

@@ -119,10 +119,7 @@ pub fn backup(global: &Global, args: &BackupArgs, out: &mut Output) -> Result<Ex
     job_file::refuse_foreign_link(&args.target)?;
     let shown = shown_path(&args.target);
     if args.target.symlink_metadata().is_ok() {
-        bail!(
-            CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is"))
-                .hint("name a file that does not exist")
-        );
+        bail!(CliError::exists(&args.target).hint("name a file that does not exist"));
     }
     let mut bar = Bar::new(global.quiet, "{percent}% copied");
     store.backup(&args.target, &mut |copied, all| bar.set(copied, all)).map_err(|error| match error {

@@ -55,7 +55,7 @@ pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32
     let mut job = job.ok_or_else(|| find_job::no_such_job(store, id))?;
     if ended.is_none() && (number == 0 || number != job.last_attempt()) {
         bail!(
-            CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
+            CliError::no_attempt(id, number)
                 .hint(format!("{} shows those that it has", to_type("inspect", id)))
         );
     }
