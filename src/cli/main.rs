@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{self, ErrorKind, Write};
+use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{self, PathBuf};
 use std::sync::Arc;
@@ -66,8 +67,11 @@ fn turn_size_limits_into_errors() {
 }
 
 fn parse() -> clap::error::Result<Cli> {
-    let command = args::command().color(RawArgs::of_this_call().color());
-    command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
+    let mut command = args::command().color(RawArgs::of_this_call().color());
+    let matches = command.try_get_matches_from_mut(env::args_os());
+    // It has thousands of parts, and the process ends soon.
+    mem::forget(command);
+    matches.and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
 /// Prints the help, the version or a usage error, which clap returns in place of arguments.
