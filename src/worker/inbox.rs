@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::time::{Duration, Instant};
 
+use rustix::io::ioctl_fionread;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
@@ -92,6 +93,8 @@ impl MessageSender {
 pub(super) struct Inbox {
     messages: UnboundedReceiver<Message>,
     sender: MessageSender,
+    /// A byte comes here with each signal.
+    arrivals: UnixStream,
     due: watch::Sender<Option<Instant>>,
     retry: watch::Sender<Option<Instant>>,
     shutdown: watch::Sender<Option<Instant>>,
@@ -105,7 +108,8 @@ impl Inbox {
         // A signal that was ignored stays so: a worker under nohup survives SIGHUP, and one that a script has started with `&`
         // survives the Ctrl-C that ends the script. SIGTERM ends each.
         let is_wanted = |number: &i32| *number == SIGTERM || !inherited.ignored(*number);
-        listen_for_signals([SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter().filter(is_wanted), sender.clone())?;
+        let numbers = [SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter().filter(is_wanted);
+        let arrivals = listen_for_signals(numbers, sender.clone())?;
         sender.send(Message::Tick);
         tick(sender.clone());
         let timer = |timer| start_timer(timer, sender.clone());
@@ -115,7 +119,13 @@ impl Inbox {
             shutdown: timer(Timer::Shutdown),
             messages,
             sender,
+            arrivals,
         })
+    }
+
+    /// Whether a signal has come that no message tells of yet.
+    pub(super) fn has_new_signal(&self) -> bool {
+        ioctl_fionread(&self.arrivals).is_ok_and(|count| count > 0)
     }
 
     /// For threads that send messages.
@@ -174,10 +184,12 @@ impl Inbox {
     }
 }
 
-/// Turns signals into messages. tokio's own signals would panic where there is no descriptor left for them.
-fn listen_for_signals(numbers: impl Iterator<Item = i32>, sender: MessageSender) -> io::Result<()> {
+/// Turns signals into messages. Gives the stream from which it reads that there is one. tokio's own signals would panic where there is
+/// no descriptor left for them.
+fn listen_for_signals(numbers: impl Iterator<Item = i32>, sender: MessageSender) -> io::Result<UnixStream> {
     let (arrivals, of_handler) = UnixStream::pair()?;
     arrivals.set_nonblocking(true)?;
+    let for_inbox = arrivals.try_clone()?;
     let arrivals = AsyncStream::from_std(arrivals)?;
     let mut signals = SignalDelivery::with_pipe(arrivals, of_handler, SignalOnly, numbers)?;
     spawn(async move {
@@ -191,7 +203,7 @@ fn listen_for_signals(numbers: impl Iterator<Item = i32>, sender: MessageSender)
             }
         }
     });
-    Ok(())
+    Ok(for_inbox)
 }
 
 fn tick(sender: MessageSender) {

@@ -17,21 +17,23 @@ pub(super) struct Opening {
     pub definitions: DefinitionCache,
 }
 
-/// Adds the row of the worker, and takes its first turn, unless the claims of another worker may have to be recovered first.
+/// Adds the row of the worker, and takes its first turn if it may (asked once the database can be written), unless the claims of
+/// another worker may have to be recovered first.
 pub(super) fn open(
     store: &mut Store,
     registration: &mut Registration,
     options: &Options,
     mut run: Option<&mut Run<'_>>,
+    may_take_turn: impl Fn() -> bool,
 ) -> Result<Opening> {
-    let with_turn = attempt(store, registration, options, run.as_deref_mut(), true);
+    let with_turn = attempt(store, registration, options, run.as_deref_mut(), may_take_turn);
     match with_turn {
         Ok(Some(opening)) => Ok(opening),
         // It has waited for the lock already.
         Err(error @ (StoreError::Busy | StoreError::BusyWithoutWal(_))) => Err(error),
         Err(error) if !error.is_passing() => Err(error),
         // What keeps a turn from being written may pass. The worker waits for that as it does later.
-        Ok(None) | Err(_) => Ok(attempt(store, registration, options, run, false)?.unwrap_or_default()),
+        Ok(None) | Err(_) => Ok(attempt(store, registration, options, run, || false)?.unwrap_or_default()),
     }
 }
 
@@ -41,7 +43,7 @@ fn attempt(
     registration: &mut Registration,
     options: &Options,
     mut run: Option<&mut Run<'_>>,
-    takes_turn: bool,
+    may_take_turn: impl Fn() -> bool,
 ) -> Result<Option<Opening>> {
     let opened = store.together(|store| {
         registration.add_row(store)?;
@@ -50,7 +52,7 @@ fn attempt(
         let far = store.bring_far_times_nearer()?;
         let at_boot = if run.is_some() { Some(Vec::new()) } else { store.fire_at_boot(&worker.boot_id)? };
         let mut opening = Opening { far, at_boot, ..Opening::default() };
-        if !takes_turn || store.open_workers()?.len() > 1 {
+        if !may_take_turn() || store.open_workers()?.len() > 1 {
             return Ok(Some(opening));
         }
         if let Some(run) = run.as_deref_mut() {

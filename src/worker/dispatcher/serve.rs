@@ -36,7 +36,7 @@ pub(in crate::worker) async fn run<'a>(
     // Before the worker registers: a signal that ended the process later would leave the worker's row open.
     let mut inbox = Inbox::open(inherited).context(TASK)?;
     let Some((mut registration, socket)) = Registration::new(&store, &options)? else { return Ok(None) };
-    let opened = open(&mut store, &mut registration, &options, run.as_mut());
+    let opened = open(&mut store, &mut registration, &options, run.as_mut(), || !inbox.has_new_signal());
     let Opening { far, at_boot, turn, definitions } = match opened {
         Ok(opening) => opening,
         Err(error) => {
