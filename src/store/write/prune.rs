@@ -25,7 +25,7 @@ use crate::text::Timestamp;
 pub const CHUNK: usize = 500;
 
 /// The pause between two transactions. It is longer than a waiting writer pauses between two tries (see
-/// [`wait_fairly`]), so that the other writer comes first.
+/// `wait_fairly`), so that the other writer comes first.
 pub const GAP: Duration = Duration::from_millis(3);
 
 /// How long to wait for other processes that read what is in the log. Those of runner itself take less than a second.
