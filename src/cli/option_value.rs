@@ -58,7 +58,7 @@ impl OptionValue<'_> {
         self.checked(read).flatten()
     }
 
-    /// What `parse` makes of the word, or of the text of a JSON value of type `J`.
+    /// Reads the word, or the text of a JSON value of type `J`, by `parse`.
     fn read<J: DeserializeOwned + ToString, T>(
         &mut self,
         parse: impl FnOnce(&str) -> Result<T, String>,

@@ -11,7 +11,7 @@ use super::error::CliError;
 use crate::call_target::{to_type, with_commands};
 use crate::text::{foreign_words, misspelt, nearest, shell_word};
 
-/// What to type in place of this word or option, which people type who know other tools.
+/// The tip for a word or option that people type who know other tools: our own in its place.
 fn tip(section: &str, typed: &str) -> Option<String> {
     foreign_words(section)?.get(typed).map(|ours| with_commands(ours))
 }

@@ -1,4 +1,4 @@
-//! What people who know other programs write for the times of a schedule, and what to write here instead: lines of AWS, Quartz,
+//! Hints for the times of a schedule as people who know other programs write them: lines of AWS, Quartz,
 //! Jenkins, systemd and of libraries. A hint means the same as the line; where programs differ, each reading is said.
 
 use jiff::tz::TimeZone;

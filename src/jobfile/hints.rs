@@ -1,5 +1,4 @@
-//! What people who know other programs write in a job file, and what to write here instead: the keys of
-//! `text/foreign_words.toml`.
+//! Hints for the words of other programs in a job file: the keys of `text/foreign_words.toml`.
 
 use toml::de::DeValue;
 

@@ -37,9 +37,9 @@ pub struct Key {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownValue {
     pub key: &'static str,
-    /// What a screen calls it, in at most nine columns.
+    /// Its name on a screen, in at most nine columns.
     pub word: &'static str,
-    /// What a screen says of it, a line each; none if it is what it is for every job.
+    /// Its value on a screen, a line each; none if every job has that value.
     pub lines: Vec<String>,
     /// The value as a definition stores it, whatever it is.
     pub json: Value,

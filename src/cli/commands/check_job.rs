@@ -1,4 +1,4 @@
-//! What `runner check` shows of a declared job, on a screen and as JSON.
+//! A declared job as `runner check` shows it, on a screen and as JSON.
 
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::fixture::{Place, definition, exited, new_job, worker_row};
 use crate::model::Bytes;
-use crate::store::{DefinitionCache, NewJob, Store, Takes, TurnRequest};
+use crate::store::{DefinitionCache, NewJob, Store, TurnRequest};
 use crate::text::Timestamp;
 
 const WRITERS: usize = 8;
@@ -44,18 +44,7 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
     for round in 0..ROUNDS / 2 {
         store.add(&[new_job(definition("a"))]).unwrap();
         let idle_slots = usize::from(round + 1 < ROUNDS / 2);
-        let request = TurnRequest {
-            worker,
-            takes: Takes::Queues(None),
-            ended: &ended,
-            release: &[],
-            idle_slots,
-            claims_no_more: false,
-            claims_left: None,
-            left_alone: &[],
-            only_ends: false,
-            ends_with_its_jobs: false,
-        };
+        let request = TurnRequest { ended: &ended, idle_slots, ..TurnRequest::of(worker) };
         let turn = store.turn(&mut definitions, &request).unwrap();
         ran.extend(turn.claims.iter().map(|claim| claim.job_id));
         ended =

@@ -2,7 +2,7 @@
 
 use super::fixture::{Scene, definition, exited, failed, lost, new_job, worker_row};
 use crate::model::{AttemptOutput, Event, StreamBytes};
-use crate::store::{DefinitionCache, LiveOutput, StoreError, Takes, TurnRequest};
+use crate::store::{DefinitionCache, LiveOutput, StoreError, TurnRequest};
 use crate::text::Timestamp;
 
 /// Job 1 runs in worker 1, and worker 2 has nothing.
@@ -43,18 +43,7 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
     }
     let mut definitions = DefinitionCache::default();
     for (worker, status) in [(other, "running"), (holder, "ready")] {
-        let request = TurnRequest {
-            worker,
-            takes: Takes::Queues(None),
-            ended: &[],
-            release: &[1],
-            idle_slots: 0,
-            claims_no_more: false,
-            claims_left: None,
-            left_alone: &[],
-            only_ends: false,
-            ends_with_its_jobs: false,
-        };
+        let request = TurnRequest { release: &[1], ..TurnRequest::of(worker) };
         scene.store.at(Timestamp(1_000)).turn(&mut definitions, &request).unwrap();
         assert_eq!(scene.status(1, 1_000), status);
     }
@@ -63,18 +52,7 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
 #[test]
 fn a_claim_that_comes_back_is_due_although_the_clock_was_set_back() {
     let (mut scene, worker, _) = scene();
-    let request = TurnRequest {
-        worker,
-        takes: Takes::Queues(None),
-        ended: &[],
-        release: &[1],
-        idle_slots: 0,
-        claims_no_more: false,
-        claims_left: None,
-        left_alone: &[],
-        only_ends: false,
-        ends_with_its_jobs: false,
-    };
+    let request = TurnRequest { release: &[1], ..TurnRequest::of(worker) };
     scene.store.at(Timestamp(10)).turn(&mut DefinitionCache::default(), &request).unwrap();
     assert_eq!(scene.turn(&[], 1, 10).claims.len(), 1);
 }
@@ -119,18 +97,7 @@ fn a_turn_that_is_undone_leaves_no_definition_behind() {
     scene.store.connection.execute_batch(fail).unwrap();
     let ended = [failed(id, 1, 2_000)];
     let mut definitions = DefinitionCache::default();
-    let request = TurnRequest {
-        worker: scene.worker,
-        takes: Takes::Queues(None),
-        ended: &ended,
-        release: &[],
-        idle_slots: 1,
-        claims_no_more: false,
-        claims_left: None,
-        left_alone: &[],
-        only_ends: false,
-        ends_with_its_jobs: false,
-    };
+    let request = TurnRequest { ended: &ended, idle_slots: 1, ..TurnRequest::of(scene.worker) };
     scene.store.at(Timestamp(2_000)).turn(&mut definitions, &request).unwrap_err();
     scene.store.connection.execute_batch("DROP TRIGGER fail").unwrap();
     // This one gets the id that the definition of the alert had.

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::model::{AttemptEnd, Bytes, Command, EndCause, JobDefinition, Status};
 use crate::store::file::version::Version;
 use crate::store::{
-    DefinitionCache, Due, EndedAttempt, Enqueued, JobChange, NewJob, Result, Store, StoreFile, Takes, Turn,
+    DefinitionCache, Due, EndedAttempt, Enqueued, JobChange, NewJob, Result, Store, StoreFile, Turn,
     TurnRequest, Worker,
 };
 use crate::text::{Millis, Timestamp};
@@ -70,18 +70,7 @@ impl Scene {
     }
 
     pub fn turn(&mut self, ended: &[EndedAttempt], idle_slots: usize, at: i64) -> Turn {
-        let request = TurnRequest {
-            worker: self.worker,
-            takes: Takes::Queues(None),
-            ended,
-            release: &[],
-            idle_slots,
-            claims_no_more: false,
-            claims_left: None,
-            left_alone: &[],
-            only_ends: false,
-            ends_with_its_jobs: false,
-        };
+        let request = TurnRequest { ended, idle_slots, ..TurnRequest::of(self.worker) };
         self.store.at(Timestamp(at)).turn(&mut self.definitions, &request).unwrap()
     }
 

@@ -100,18 +100,8 @@ fn flow(store: &mut Store) {
     let again = NewJob { idempotency_key: None, on_conflict: OnConflict::Replace, ..job("q", 0, Some("k0")) };
     store.at(NOW).add(&[again]).unwrap();
     let queues = ["p".to_owned(), "q".to_owned()];
-    let request = TurnRequest {
-        worker,
-        takes: Takes::Queues(Some(&queues)),
-        ended: &[],
-        release: &[],
-        idle_slots: 2,
-        claims_no_more: false,
-        claims_left: None,
-        left_alone: &[],
-        only_ends: false,
-        ends_with_its_jobs: false,
-    };
+    let request =
+        TurnRequest { takes: Takes::Queues(Some(&queues)), idle_slots: 2, ..TurnRequest::of(worker) };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let ids: Vec<i64> = turn.claims.iter().map(|claim| claim.job_id).collect();
     let live = LiveOutput { job_id: ids[0], number: 1, started_at: NOW, output: AttemptOutput::default() };
@@ -132,35 +122,13 @@ fn flow(store: &mut Store) {
         ends_with_its_jobs: false,
     };
     store.at(NOW).turn(&mut definitions, &request).unwrap();
-    let request = TurnRequest {
-        worker: other,
-        takes: Takes::Queues(None),
-        ended: &[],
-        release: &[],
-        idle_slots: 1,
-        claims_no_more: false,
-        claims_left: None,
-        left_alone: &[],
-        only_ends: false,
-        ends_with_its_jobs: false,
-    };
+    let request = TurnRequest { idle_slots: 1, ..TurnRequest::of(other) };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let id = turn.claims[0].job_id;
     store.held_by(other).unwrap();
     store.at(NOW).recover(&mut definitions, other, &[lost(id, 1, Timestamp(1_000))], &[]).unwrap();
     let later = Timestamp(8_000);
-    let request = TurnRequest {
-        worker,
-        takes: Takes::Queues(None),
-        ended: &[],
-        release: &[],
-        idle_slots: 0,
-        claims_no_more: false,
-        claims_left: None,
-        left_alone: &[],
-        only_ends: false,
-        ends_with_its_jobs: false,
-    };
+    let request = TurnRequest { ..TurnRequest::of(worker) };
     store.at(later).turn(&mut definitions, &request).unwrap();
     store.at(later).act(&[ids[1]], Act::Retry { force: true }).unwrap();
     store.at(later).act(&[ids[1]], Act::Change(&due_at(Timestamp(0)))).unwrap();

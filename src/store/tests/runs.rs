@@ -24,18 +24,7 @@ fn what_a_dead_run_was_running_is_taken_on_before_anybody_could_recover_it() {
     let mut scene = Scene::new();
     let [first, second, third] = ["a", "b", "c"].map(|name| register(&mut scene, name));
     assert_eq!(start(&mut scene, first, |_| false), RunStart::Enqueued(1));
-    let request = TurnRequest {
-        worker: first,
-        takes: Takes::OwnJobs,
-        ended: &[],
-        release: &[],
-        idle_slots: 1,
-        claims_no_more: false,
-        claims_left: None,
-        left_alone: &[],
-        only_ends: false,
-        ends_with_its_jobs: false,
-    };
+    let request = TurnRequest { takes: Takes::OwnJobs, idle_slots: 1, ..TurnRequest::of(first) };
     let turn = scene.store.at(Timestamp(2)).turn(&mut DefinitionCache::default(), &request).unwrap();
     assert_eq!(turn.claims.len(), 1);
     assert_eq!(start(&mut scene, second, |_| false), RunStart::Enqueued(2), "the first one lives");

@@ -84,16 +84,12 @@ impl History {
         let claims_no_more = self.rng.random_bool(0.1);
         let idle_slots = if claims_no_more { 0 } else { idle_slots };
         let request = TurnRequest {
-            worker,
             takes: if self.plain.is_run(worker) { Takes::OwnJobs } else { Takes::Queues(queues.as_deref()) },
             ended: &ended,
             release: &release,
             idle_slots,
             claims_no_more,
-            claims_left: None,
-            left_alone: &[],
-            only_ends: false,
-            ends_with_its_jobs: false,
+            ..TurnRequest::of(worker)
         };
         self.log(format!("turn {request:?}"));
         let (store, definitions) = self.store();
@@ -123,16 +119,9 @@ impl History {
         self.log(format!("stale finish by worker {worker}: {ended:?}"));
         let ended = [ended];
         let request = TurnRequest {
-            worker,
             takes: if self.plain.is_run(worker) { Takes::OwnJobs } else { Takes::Queues(None) },
             ended: &ended,
-            release: &[],
-            idle_slots: 0,
-            claims_no_more: false,
-            claims_left: None,
-            left_alone: &[],
-            only_ends: false,
-            ends_with_its_jobs: false,
+            ..TurnRequest::of(worker)
         };
         let (store, definitions) = self.store();
         let answer = store.at(now).turn(definitions, &request).unwrap().events;
