@@ -78,19 +78,19 @@ impl StoreFile {
 
     /// Whether there is no database: no file, or an empty one. It is an error if a log is left of one.
     pub(in crate::store) fn is_missing(&self) -> Result<bool> {
-        // Another process may create the file between the looks, but it does so before it writes to the log.
-        if !self.is_absent()? || self.log_holds_data() && !self.is_absent()? {
+        if !self.is_absent()? {
             return Ok(false);
         }
-        if self.log_holds_data() {
-            let what = if self.path.exists() { "it is empty" } else { "it is gone" };
-            let log = self.beside(WAL);
-            return Err(StoreError::damaged(
-                &self.path,
-                format!("{what}, but {} holds data of it", log.display()),
-            ));
+        if !self.log_holds_data() {
+            return Ok(true);
         }
-        Ok(true)
+        // Another process may have created the file between the looks: it does so before it writes to the log.
+        if !self.is_absent()? {
+            return Ok(false);
+        }
+        let what = if self.path.exists() { "it is empty" } else { "it is gone" };
+        let log = self.beside(WAL);
+        Err(StoreError::damaged(&self.path, format!("{what}, but {} holds data of it", log.display())))
     }
 
     /// Whether a write-ahead log with at least one whole frame lies beside the path. The numbers are from the SQLite file format,
@@ -345,6 +345,27 @@ mod tests {
         let relative = [("RUNNER_DB", ""), ("XDG_STATE_HOME", "x"), ("HOME", "/h")];
         assert_eq!(found(None, &relative).unwrap(), "/h/.local/state/runner/runner.db");
         assert_eq!(found(None, &[]), None);
+    }
+
+    #[test]
+    fn a_database_that_comes_between_two_looks_is_not_damaged() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = [0; 56];
+        log[..4].copy_from_slice(&0x377f_0682_u32.to_be_bytes());
+        let files = |round: u32| StoreFile::new(&dir.path().join(format!("{round}.db"))).unwrap();
+        let rounds: Vec<_> = (0..1_000).map(files).collect();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for file in &rounds {
+                    fs::write(file.path(), "a database").unwrap();
+                    fs::write(file.beside(WAL), log).unwrap();
+                }
+            });
+            for file in &rounds {
+                while file.is_missing().unwrap() {}
+            }
+        });
+        assert!(rounds[0].log_holds_data());
     }
 
     #[test]
