@@ -241,6 +241,12 @@ impl Plain {
                 (row.next_at, dropped) = with_new_times(old.as_ref(), schedule, begins(&row, now), now);
                 row.boot_id = pace.is_none().then(|| boot_id.to_owned());
             } else if let Some(old) = &old {
+                // Other clocks have the same times here, but the one that comes may be from a time when the clock was ahead.
+                let has_other_clocks =
+                    matches!(pace, Some(Pace::Minutes(_))) && old.row.zone != schedule.zone;
+                if has_other_clocks && row.next_at.is_some_and(|next| next > now) {
+                    row.next_at = pace.map(|pace| pace.after(begins(&row, now)));
+                }
                 let mut new = old.clone();
                 new.row.text.missed = schedule.text.missed;
                 new.row.text.missed_within = schedule.text.missed_within;
