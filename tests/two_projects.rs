@@ -278,6 +278,56 @@ fn a_project_that_moves_keeps_its_jobs() {
 }
 
 #[test]
+fn a_project_that_moves_to_where_another_one_was_keeps_its_jobs() {
+    let sandbox = two(&format!("{DEPLOY}unique_key = 'k'\n"));
+    run_in(&sandbox, "a", "enqueue deploy").ok();
+    // The database knows the place, by a job of another name.
+    sandbox.write("b/jobs.toml", "[jobs.other]\ncommand = 'true'\n");
+    run_in(&sandbox, "b", "run -q other").ok();
+    fs::remove_dir_all(sandbox.path("b")).expect("it is there");
+    fs::rename(sandbox.path("a"), sandbox.path("b")).expect("it moves");
+    let moved = run_in(&sandbox, "b", "enqueue deploy").says("runner: the jobs of").ok().prints("1\n");
+    moved.says("/a/jobs.toml are those of ").says("/b/jobs.toml now");
+    for id in [1, 2] {
+        assert!(sandbox.job(id)["file"].as_str().expect("a path").ends_with("/b/jobs.toml"), "{id}");
+    }
+    let again = run_in(&sandbox, "b", "enqueue deploy").says("nothing new").ok();
+    assert_eq!(again.stderr.matches("are those of").count(), 0, "{again}");
+}
+
+#[test]
+fn a_key_of_a_copy_that_is_gone_says_how_to_take_the_job_along() {
+    let sandbox = two(&format!("{DEPLOY}unique_key = 'k'\n"));
+    run_in(&sandbox, "b", "run -q deploy").ok();
+    run_in(&sandbox, "a", "enqueue deploy").ok();
+    fs::remove_dir_all(sandbox.path("a")).expect("it is there");
+    // Both have had jobs of the name, so these were two projects.
+    run_in(&sandbox, "b", "run deploy")
+        .exits(75)
+        .says("runner change 2 --redefine --file FILE takes the job along");
+    run_in(&sandbox, "b", "change 2 --redefine --file jobs.toml").ok();
+    run_in(&sandbox, "b", "run deploy").says("goes on with job 3").ok();
+    assert_eq!(sandbox.log(), ["b", "b"]);
+}
+
+#[test]
+fn a_release_that_was_tried_before_the_link_led_to_it_keeps_the_keys() {
+    let sandbox = two(&format!("{DEPLOY}unique_key = 'k'\n"));
+    symlink("a", sandbox.path("current")).expect("a link");
+    let at_link = |line: &str| {
+        let current = sandbox.path("current");
+        sandbox.call(line).dir(&current).env("PWD", &current).run()
+    };
+    run_in(&sandbox, "b", "run -q deploy").ok();
+    at_link("enqueue deploy").ok();
+    fs::remove_file(sandbox.path("current")).expect("it is there");
+    symlink("b", sandbox.path("current")).expect("a link");
+    at_link("run deploy").says("/b/jobs.toml now").ok();
+    assert_eq!(sandbox.count_jobs(), 2);
+    assert_eq!(sandbox.log(), ["b", "a"]);
+}
+
+#[test]
 fn the_next_release_behind_a_link_keeps_keys_and_history() {
     let sandbox = two(&format!("{DEPLOY}unique_key = 'k'\n"));
     symlink("a", sandbox.path("current")).expect("a link");

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::accounts;
 use crate::call_target::{CallTarget, to_type};
 use crate::jobfile::{JobFileError, PlacedMistake};
-use crate::paths::ForeignLink;
+use crate::paths::{ForeignLink, is_gone};
 use crate::store::{NoRoom, StoreError, Untrusted, Version, drop_command};
 use crate::text::{shell_word, shown_path};
 use crate::view::advice::creates_database;
@@ -181,15 +181,23 @@ fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>)
     (status, Some(hint.into_owned()))
 }
 
+/// What to do where a job of this file, which has the same name, holds a key.
+fn hint_for_namesake(holder: i64, file: &Path) -> String {
+    if is_gone(file) {
+        let take = to_type("change", format_args!("{holder} --redefine --file FILE"));
+        return format!("that file is gone; if FILE is what has become of it, {take} takes the job along");
+    }
+    format!("{} shows it; give one of the two another unique_key", to_type("inspect", holder))
+}
+
 fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
     let (status, hint): (_, Cow<'_, str>) = match error {
         StoreError::KeyHeld { holder, .. } => {
             let inspect = to_type("inspect", holder);
             (ExitStatus::LATER, format!("{inspect} shows it; --on-conflict skip takes it as it is").into())
         }
-        StoreError::KeyOfNamesake { holder, .. } => {
-            let inspect = to_type("inspect", holder);
-            (ExitStatus::LATER, format!("{inspect} shows it; give one of the two another unique_key").into())
+        StoreError::KeyOfNamesake { holder, file, .. } => {
+            (ExitStatus::LATER, hint_for_namesake(*holder, Path::new(file)).into())
         }
         StoreError::KeyOfOtherWork { first, .. } => {
             let inspect = to_type("inspect", first);

@@ -35,24 +35,34 @@ pub struct RegisteredFile {
 impl Store {
     /// Finds or makes the row of this job file, which declares these jobs.
     ///
-    /// A file that is gone is no other file. So where this one has no row yet, it takes over that of a file that is gone and had
-    /// a job of one of these names, or to which the same link led.
+    /// A file that is gone is no other file. So where this one has no job yet of one of these names, it takes over all that a file
+    /// which is gone and had one has left. It also takes over what came from another file by the same link.
     pub fn register_job_file(&mut self, file: &JobFilePath, names: &[&str]) -> Result<RegisteredFile> {
+        let names: BTreeSet<&str> = names.iter().copied().collect();
         let known = "SELECT id FROM job_files WHERE path = ?1 AND (named_path IS ?2 OR ?1 = ?2)";
-        if let Some(id) = self.read(|tx| maybe(tx, known, [&file.path, &file.named], value))? {
+        let settled = self.read(|tx| match maybe(tx, known, [&file.path, &file.named], value::<i64>)? {
+            Some(id) if former(tx, file, Some(id), &names)?.is_none() => Ok(Some(id)),
+            _ => Ok(None),
+        })?;
+        if let Some(id) = settled {
             return Ok(RegisteredFile { id, moved_from: None });
         }
         self.write_work(|tx| {
             let known = maybe(tx, "SELECT id FROM job_files WHERE path = ?1", [&file.path], value::<i64>)?;
-            let former = if known.is_none() { former(tx, file, names)? } else { None };
-            let (id, moved_from) = match (known, former) {
-                (Some(id), _) => (id, None),
-                (None, Some((id, path))) => (id, Some(path)),
-                (None, None) => (id_of(tx, &file.path)?, None),
+            let former = former(tx, file, known, &names)?;
+            let id = match (known, &former) {
+                (Some(id), Some((former, _))) => {
+                    run(tx, "UPDATE jobs SET job_file = ?2 WHERE job_file = ?1", [former, &id])?;
+                    run(tx, "DELETE FROM job_files WHERE id = ?1", [former])?;
+                    id
+                }
+                (None, Some((former, _))) => *former,
+                (Some(id), None) => id,
+                (None, None) => id_of(tx, &file.path)?,
             };
             let sql = "UPDATE job_files SET path = ?2, named_path = ?3 WHERE id = ?1";
             run(tx, sql, params![id, file.path, file.named])?;
-            Ok(RegisteredFile { id, moved_from })
+            Ok(RegisteredFile { id, moved_from: former.map(|(_, path)| path) })
         })
     }
 
@@ -96,22 +106,30 @@ pub fn id_of(tx: &Tx, path: &str) -> Result<i64> {
     one(tx, "INSERT INTO job_files (path) VALUES (?1) RETURNING id", [path], value)
 }
 
-/// The row that this file takes over, and the path that it had.
-fn former(tx: &Tx, file: &JobFilePath, names: &[&str]) -> Result<Option<(i64, String)>> {
+/// The row that this file, which may have one, takes over, and the path that it had.
+fn former(
+    tx: &Tx,
+    file: &JobFilePath,
+    known: Option<i64>,
+    names: &BTreeSet<&str>,
+) -> Result<Option<(i64, String)>> {
     let read = |row: &Row<'_>| Ok((row.get::<_, i64>("id")?, row.get::<_, String>("path")?));
-    let behind_link =
-        "SELECT id, path FROM job_files WHERE named_path = ?1 AND path <> ?1 ORDER BY id DESC LIMIT 1";
-    if let Some(found) = maybe(tx, behind_link, [&file.named], read)? {
+    let behind_link = "SELECT id, path FROM job_files WHERE named_path = ?1 AND path <> ?1 AND id IS NOT ?2
+         ORDER BY id DESC LIMIT 1";
+    if let Some(found) = maybe(tx, behind_link, params![file.named, known], read)? {
         return Ok(Some(found));
     }
-    let of_name = format!(
-        "SELECT id, path FROM job_files WHERE id IN
-             (SELECT job_file FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC LIMIT {MAX_JOBS})
-         ORDER BY id DESC"
+    let newest = format!(
+        "SELECT job_file FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC LIMIT {MAX_JOBS}"
     );
+    let has_job = format!("SELECT EXISTS (SELECT 1 FROM ({newest}) WHERE job_file = ?2)");
+    let of_name = format!("SELECT id, path FROM job_files WHERE id IN ({newest}) ORDER BY id DESC");
     for name in names {
-        let known = all(tx, &of_name, [name], read)?;
-        if let Some(gone) = known.into_iter().find(|(_, path)| paths::is_gone(Path::new(path))) {
+        if one(tx, &has_job, params![name, known], value)? {
+            continue;
+        }
+        let files = all(tx, &of_name, [name], read)?;
+        if let Some(gone) = files.into_iter().find(|(_, path)| paths::is_gone(Path::new(path))) {
             return Ok(Some(gone));
         }
     }
