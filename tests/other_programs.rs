@@ -229,7 +229,7 @@ const MARK: [&str; 2] = ["application_id", "user_version"];
 
 #[test]
 fn a_database_that_lost_its_mark_gets_it_back() {
-    let [(_, first), (_, second)] = VERSIONS;
+    let [(_, first), (_, second), ..] = VERSIONS;
     let cases = [
         (first, "1000", &MARK[..]),
         (second, "1001", &MARK),

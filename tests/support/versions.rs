@@ -10,8 +10,11 @@ use super::{Call, Sandbox, Sql};
 const RUNNER: &str = env!("CARGO_BIN_EXE_runner");
 
 /// The database of each version, as SQL.
-pub const VERSIONS: [(&str, &str); 2] =
-    [("1.0", include_str!("../versions/1.0.sql")), ("1.1", include_str!("../versions/1.1.sql"))];
+pub const VERSIONS: [(&str, &str); 3] = [
+    ("1.0", include_str!("../versions/1.0.sql")),
+    ("1.1", include_str!("../versions/1.1.sql")),
+    ("1.2", include_str!("../versions/1.2.sql")),
+];
 
 /// The version of the schema that the program under test knows, and the one that [`next_version`] knows.
 pub const TODAY: &str = "1.2";

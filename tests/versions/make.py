@@ -30,6 +30,19 @@ class History:
         self.env = {"PATH": os.environ["PATH"], "HOME": self.folder, "TZ": "UTC", "HOLD": self.hold,
                     "RUNNER_DB": self.db()}
 
+    def count(self, table):
+        sql = sqlite3.connect(self.db())
+        [rows] = sql.execute(f"SELECT count(*) FROM {table}").fetchone()
+        sql.close()
+        return rows
+
+    def other(self):
+        """A second job file with a job of the same name."""
+        path = os.path.join(self.folder, "other.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("[jobs.warned]\ncommand = 'true'\n")
+        return path
+
     def db(self):
         return os.path.join(self.folder, "runner.db")
 
@@ -65,14 +78,31 @@ class History:
         run("pause", "--schedule", "rest", "--for", "3000d")
         run("enqueue", "both", "bare")
         run("work", "-j1", "--until-idle", statuses=(0, 1))
+        # Three warnings: one is resolved, one stands, and that of another file has a success after it.
+        for number in range(2):
+            [warned] = run("enqueue", "warned", "--label", str(number))
+            run("work", "-j1", "--until-idle")
+            if number == 0:
+                run("resolve", warned, "--note", "dealt with")
+        run("run", "-q", "--file", self.other(), "warned")
         [due] = run("enqueue", "good", "--in", "3000d")
+        # A call from inside a job, killed while it waited for that one.
+        os.symlink(self.runner, os.path.join(self.folder, "runner"))
+        pid = os.path.join(self.folder, "pid")
+        run("enqueue", "--name", "calling", "-c", f"{self.folder}/runner wait {due} & echo $! > {pid}; wait || true")
+        start = lambda *words: subprocess.Popen([self.runner, *words, "-q"], cwd=self.folder, env=self.env)
+        worker = start("work", "-j1", "--until-idle")
+        while self.count("waits") == 0:
+            time.sleep(0.05)
+        with open(pid, encoding="utf-8") as text:
+            os.kill(int(text.read()), signal.SIGKILL)
+        worker.wait()
         run("change", due, "--priority", "7")
         # A worker dies while it runs a job, and a run before its job could start.
         with open(self.hold, "w", encoding="utf-8"):
             pass
         run("enqueue", "held")
         run("pause", "closed", "--for", "3000d")
-        start = lambda *words: subprocess.Popen([self.runner, *words, "-q"], cwd=self.folder, env=self.env)
         dying = [start("work", "-j1"), start("run", "tock", "--queue", "closed")]
         while not (os.path.exists(self.hold + ".begun") and run("inspect", "jobs", "--name", "tock", "--json")):
             time.sleep(0.05)

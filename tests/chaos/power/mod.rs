@@ -18,7 +18,7 @@ mod states;
 
 use std::time::Instant;
 
-use crate::support::versions::VERSIONS;
+use crate::support::versions::{TODAY, VERSIONS};
 use crate::tools::{Plan, Violations};
 
 #[test]
@@ -33,7 +33,7 @@ fn every_promise_outlives_a_power_cut_while_the_file_is_brought_up_to_a_new_vers
 
 #[test]
 fn every_promise_outlives_a_power_cut_while_the_file_of_an_earlier_version_is_brought_up() {
-    for (version, sql) in VERSIONS {
+    for (version, sql) in VERSIONS.into_iter().filter(|(version, _)| *version != TODAY) {
         println!("from {version}");
         look_at(Plan::of("power_cut_while", "UPGRADE_STATES", 100), || scenario::record_older(sql));
     }
