@@ -52,8 +52,8 @@ pub(super) struct Termination {
 enum TerminationPhase {
     /// None: the grace period has no end.
     Grace { until: Option<Instant> },
-    /// SIGKILL after each scan, from `start` on. `since` is the last time at which no process was left, or the first SIGKILL.
-    /// `after_grace` unless there was no grace period, or it was cut short.
+    /// SIGKILL after each scan, from `start` on. `since`: when a scan last found no process; until then `start`. `after_grace` is
+    /// false if there was no grace period, or it was cut short.
     Killing { start: Instant, since: Instant, after_grace: bool },
 }
 
@@ -294,7 +294,12 @@ pub fn end_attempts(
 
 /// Ends what an attempt, which has ended, has left in the background. An order to stop or to kill kills it. Gives up a second after
 /// SIGKILL: the next attempt waits for what is left.
-pub fn end_own_background(tag: AttemptTag, grace: Duration, control: &Control) {
+pub fn end_own_background(
+    tag: AttemptTag,
+    grace: Duration,
+    control: &Control,
+    on_notice: &mut dyn FnMut(String),
+) {
     let mut termination = Termination::prepare(vec![Target { tag, group: ProcessGroup::Unknown }]);
     if termination.last_scan.is_clean() {
         return;
@@ -307,6 +312,9 @@ pub fn end_own_background(tag: AttemptTag, grace: Duration, control: &Control) {
         }
         if termination.is_due() && termination.step() || termination.is_killing_for(RECOVERY_KILL_TIMEOUT) {
             return;
+        }
+        if let Some(notice) = termination.notice() {
+            on_notice(notice);
         }
         control.sleep(termination.time_to_scan());
     }

@@ -253,7 +253,8 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
     if ended.as_ref().is_ok_and(|end| is_retried(&claim, end)) {
         // Before the retry is on disk: a worker of version 1.0, which would not find it, may start the next attempt.
         let tag = AttemptTag::new(&context.mark, job_id, number);
-        process::end_own_background(tag, claim.definition.grace_period.into(), &control);
+        let notice = &mut |text| on_progress(Progress::Notice(text));
+        process::end_own_background(tag, claim.definition.grace_period.into(), &control, notice);
     }
     ended
 }
