@@ -173,6 +173,9 @@ impl CrontabReader<'_> {
             }
             CrontabLine::CrontabEntry(entry) => {
                 let mut readings = dialects::readings_of_entry(&entry, self.around.is_busybox);
+                if self.around.is_busybox && !self.parts.iter().any(|part| part.job().is_some()) {
+                    readings.push(dialects::ENVIRONMENT_OF_BUSYBOX.to_owned());
+                }
                 readings.extend(dialects::reading_of_word(&entry.schedule, self.variables.keys()));
                 let mut job = self.job(entry)?;
                 job.notes.extend(readings.iter().cloned());

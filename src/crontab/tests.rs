@@ -219,7 +219,8 @@ fn a_crontab_of_busybox_is_read_by_the_rules_of_debian_and_says_so() {
         assert!(told.contains(named), "{crontab}: {told}");
     }
     for crontab in ["0 2 * * * a", "0 2 1 * * a", "0 2 * * 1-5 a", "MAILTO=me\n*/5 * * * * a"] {
-        assert_eq!(told(crontab, true), "", "{crontab}");
+        let told = told(crontab, true);
+        assert!(told.starts_with("busybox hands the whole environment") && !told.contains(" | "), "{told}");
     }
 }
 
