@@ -129,8 +129,10 @@ fn a_server_that_answers_429_says_when_to_come_back() {
         [(429, Some("RATE_LIMITED"), true), (500, Some("EXIT_1"), false), (200, None, false)]
     {
         let sandbox = Sandbox::new(recipe);
-        sandbox
-            .write("curl", format!("#!/bin/sh\nprintf 'Retry-After: 7\\r\\n' > headers; printf {status}\n"));
+        sandbox.write(
+            "curl",
+            format!("#!/bin/sh\n: > answer.new; printf 'Retry-After: 7\\r\\n' > headers; printf {status}\n"),
+        );
         sandbox.program("chmod").arg("755").arg("curl").run().ok();
         sandbox.add("sync");
         let path = format!("{}:{}", sandbox.dir().display(), env::var("PATH").expect("a path"));
@@ -138,5 +140,6 @@ fn a_server_that_answers_429_says_when_to_come_back() {
         let attempt = sandbox.attempt(1, 1);
         assert_eq!(attempt["error_code"].as_str(), code, "{attempt}");
         assert_eq!(attempt["delay_ms"].as_i64() == Some(7_000), as_told, "{attempt}");
+        assert_eq!(sandbox.path("answer.json").exists(), code.is_none(), "an error is no answer");
     }
 }
