@@ -170,6 +170,12 @@ impl JobOptions {
         *self != Self { name, command, args, label, on_conflict, no_deps, values, ..Self::default() }
     }
 
+    /// Whether there are any besides those that say which work it is.
+    pub fn are_any(&self) -> bool {
+        let Self { name, command, args, label, .. } = self.clone();
+        *self != Self { name, command, args, label, ..Self::default() }
+    }
+
     /// Refuses options that contradict each other, as the job file does.
     pub fn check(&self) -> Result<()> {
         if let Some(contradiction) = self.layer()?.contradictions().first() {

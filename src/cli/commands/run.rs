@@ -63,7 +63,7 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
     let printed = Arc::clone(&pass_on);
     print_through(move |stream, bytes| printed.take(stream, bytes));
     let stops = Stops::default();
-    let mut task = Task::new(plan, out.quiet, args.stdin || args.options.say_more_than_the_work());
+    let mut task = Task::new(plan, out.quiet, args);
     let mut reporter = RunReporter { quiet: out.quiet, stops: &stops };
     let of_jobs = (!out.quiet && !out.json).then(|| Arc::clone(&pass_on));
     let ran = worker::run(store, default_slots(), &mut reporter, &mut task, of_jobs);
@@ -212,12 +212,33 @@ fn interrupted_text(args: &RunArgs, job: &JobRow, number: i32) -> String {
     )
 }
 
+/// What a call says of its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallSays {
+    WhichWork,
+    /// Its unique key, or another thing that matters only if it is enqueued: an earlier job can stand for it.
+    HowToEnqueue,
+    /// Anything else, so an earlier job cannot stand for it.
+    More,
+}
+
+impl CallSays {
+    fn of(args: &RunArgs) -> Self {
+        if args.stdin || args.options.say_more_than_the_work() {
+            Self::More
+        } else if args.options.are_any() {
+            Self::HowToEnqueue
+        } else {
+            Self::WhichWork
+        }
+    }
+}
+
 /// Puts the job on disk, and tells what keeps it.
 struct Task {
     plan: Plan,
     quiet: bool,
-    /// The call says more of its job than which work it is, so an earlier job cannot stand for it.
-    says_more: bool,
+    says: CallSays,
     /// It tells of input that waits on standard input, because nobody will read that.
     looks_for_input: bool,
     started: Option<Result<RunStart>>,
@@ -280,7 +301,7 @@ impl RunTask for Task {
     }
 
     fn has_more(&self) -> bool {
-        self.says_more && matches!(self.started, Some(Ok(RunStart::TakenOn(_))))
+        self.says == CallSays::More && matches!(self.started, Some(Ok(RunStart::TakenOn(_))))
     }
 
     fn goes_on(&mut self, store: &Store) -> bool {
@@ -288,7 +309,7 @@ impl RunTask for Task {
         let job = store.job_of_run(self.worker).ok().flatten().unwrap_or(id);
         let job = store.job(job, clock::now()).ok().flatten();
         // Nothing goes on where the job that came first was removed meanwhile, or cannot end.
-        self.says_more && job.is_some_and(|job| job.state.is_final() && !self.is_own(&job))
+        self.says == CallSays::More && job.is_some_and(|job| job.state.is_final() && !self.is_own(&job))
     }
 }
 
@@ -300,13 +321,13 @@ fn with_others<T>(workers: &[WorkerStatus], call: impl FnOnce(Others<'_>) -> T) 
 }
 
 impl Task {
-    fn new(plan: Plan, quiet: bool, says_more: bool) -> Self {
+    fn new(plan: Plan, quiet: bool, args: &RunArgs) -> Self {
         let takes_input =
             named(&plan).is_some_and(|job| job.stdin.is_some() || job.definition.stdin.is_some());
         Self {
             plan,
             quiet,
-            says_more,
+            says: CallSays::of(args),
             looks_for_input: !takes_input && !quiet,
             started: None,
             worker: 0,
@@ -320,6 +341,15 @@ impl Task {
     fn is_own(&self, job: &JobRow) -> bool {
         let key = named(&self.plan).and_then(|named| named.idempotency_key.as_ref());
         key.is_some_and(|key| job.idempotency_key.as_ref() == Some(key))
+    }
+
+    /// Says what becomes of the call's own job where it goes on with this one.
+    fn what_of_its_own(&self, earlier: &JobRow) -> &'static str {
+        match self.says {
+            CallSays::WhichWork => "",
+            CallSays::More if !self.is_own(earlier) => "; the job of this call comes after it",
+            CallSays::HowToEnqueue | CallSays::More => "; the options of this call are not used",
+        }
     }
 
     /// The error of a `run` from inside a job, if nothing that it has left to do can start before this call ends.
@@ -341,7 +371,7 @@ impl Task {
         for job in &mut self.plan.jobs {
             job.run_worker_id = Some(worker);
         }
-        let (plan, says_more) = (&mut self.plan, self.says_more);
+        let (plan, says_more) = (&mut self.plan, self.says == CallSays::More);
         let started = store.together(|store| {
             let moved = plan.register(store, self.quiet)?;
             let jobs = &plan.jobs;
@@ -361,7 +391,7 @@ impl Task {
             let is_taken_on = start == RunStart::TakenOn(id);
             warn(&match named(&self.plan) {
                 Some(named) if !is_taken_on => new_jobs::held_key(named, &job) + &due_text(&job),
-                _ => taken_on_text(store, &job, self.says_more && !self.is_own(&job))?,
+                _ => taken_on_text(store, &job, self.what_of_its_own(&job))?,
             });
         }
         Ok(start)
@@ -373,8 +403,8 @@ fn named(plan: &Plan) -> Option<&NewJob> {
     plan.jobs.iter().find(|job| !job.is_dependency)
 }
 
-/// Says that a `run` goes on with an earlier job, and what became of the last attempt of that.
-fn taken_on_text(store: &Store, job: &JobRow, comes_first: bool) -> Result<String> {
+/// Says that a `run` goes on with an earlier job, what became of the last attempt of that, and `then` what becomes of its own.
+fn taken_on_text(store: &Store, job: &JobRow, then: &str) -> Result<String> {
     let last = store.attempt(job.id, job.attempts)?;
     let ended = last.map(|last| decision_text(&last, job.definition.policy.max_attempts()));
     let ended = ended.map(|ended| format!(" ({ended})")).unwrap_or_default();
@@ -382,12 +412,7 @@ fn taken_on_text(store: &Store, job: &JobRow, comes_first: bool) -> Result<Strin
     if !due.is_empty() {
         due += ", and Ctrl-C cancels it";
     }
-    let then = if comes_first {
-        "the job of this call comes after it"
-    } else {
-        "the options of this call are not used"
-    };
-    Ok(format!("goes on with job {id} {title}, which nobody else would run{ended}; {then}{due}"))
+    Ok(format!("goes on with job {id} {title}, which nobody else would run{ended}{then}{due}"))
 }
 
 /// Says when a pending job is due, if that is later, and how to start it now.
@@ -424,7 +449,7 @@ fn what_keeps(store: &Store, id: i64) -> Result<Vec<String>> {
 
 /// Says how its queue keeps a job, in words that stay the same while it does: the next start of a rate is another at each look.
 fn limit_note(job: &JobRow, now: Timestamp) -> Option<String> {
-    match job.block_reason?.next_start() {
+    match job.queue_hold?.next_start() {
         Some(_) => reached_limit_text(job),
         None => limit_text(job, now),
     }
