@@ -225,6 +225,13 @@ pub fn stale<'r>(rows: &[&'r StoredSchedule], file: &JobFile) -> Vec<&'r str> {
     rows.iter().filter(differs).map(|row| row.name()).collect()
 }
 
+/// The names of the schedules that the file declares and nobody has applied, from this file or another.
+pub fn not_applied(file: &JobFile, applied: &[StoredSchedule]) -> Vec<String> {
+    let is_applied = |name: &str| applied.iter().any(|row| row.name() == name);
+    let declared = declared(file, None);
+    declared.iter().map(DeclaredSchedule::name).filter(|name| !is_applied(name)).map(str::to_owned).collect()
+}
+
 /// The names of the schedules that were applied when the machine had a zone with other clocks than those of this one.
 pub fn moved<'r>(rows: &[&'r StoredSchedule], machine: &str, now: Timestamp) -> Vec<&'r str> {
     let is_moved = |row: &&&StoredSchedule| {

@@ -19,8 +19,7 @@ use crate::model::Attention;
 use crate::process::{Leftover, boot_id, obstacles};
 use crate::store::problem::{AttentionEntry, LeftProcess, Problem};
 use crate::store::{
-    ChangedFile, DeclaredSchedule, FileChange, Filter, Leftovers, Liveness, Store, StoredSchedule,
-    Surroundings, WorkerStatus,
+    ChangedFile, FileChange, Filter, Leftovers, Liveness, Store, StoredSchedule, Surroundings, WorkerStatus,
 };
 use crate::text::{Timestamp, machine_zone};
 use crate::view::advice;
@@ -149,11 +148,6 @@ pub(super) fn changed_files(
 
 /// The names of the schedules that were applied from the file and differ, and of those that it declares and nobody applied.
 fn differing(file: &JobFile, rows: &[&StoredSchedule], schedules: &[StoredSchedule]) -> Vec<String> {
-    let mut names: Vec<String> = apply::stale(rows, file).into_iter().map(str::to_owned).collect();
-    let is_applied = |name: &str| schedules.iter().any(|row| row.name() == name);
-    let declared = apply::declared(file, None);
-    names.extend(
-        declared.iter().map(DeclaredSchedule::name).filter(|name| !is_applied(name)).map(str::to_owned),
-    );
-    names
+    let stale = apply::stale(rows, file).into_iter().map(str::to_owned);
+    stale.chain(apply::not_applied(file, schedules)).collect()
 }

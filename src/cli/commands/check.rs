@@ -109,8 +109,11 @@ fn check_jobs(global: &Global, checked: &Checked, out: &mut Output) -> Result<Ex
     let now = clock::now();
     let declared = apply::schedules(file, now)?;
     if !out.quiet {
-        let store = database::open_if_there(global).ok().flatten();
-        let mut applied = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
+        let store = database::open_if_there(global);
+        let stored = store.as_ref().ok().and_then(|store| store.as_ref()?.schedules().ok());
+        let mut applied = stored.unwrap_or_default();
+        let mut not_applied = apply::not_applied(file, &applied);
+        not_applied.retain(|name| checked.is_shown(name));
         // A pipe has no path by which the database could know it.
         let path = job_file::canonical(&file.path).ok();
         applied.retain(|row| Some(&row.file) == path.as_ref() && checked.is_shown(row.name()));
@@ -121,11 +124,22 @@ fn check_jobs(global: &Global, checked: &Checked, out: &mut Output) -> Result<Ex
             }
         } else {
             show(out, checked, &schedules);
-        }
-        if let (Some(store), Some(path), false) = (store, path, out.json)
-            && store.applied_files().is_ok_and(|applied| applied.contains(&path))
-        {
-            show_unapplied(store, &path, out, checked, &applied, now);
+            let knows = |store: &Store, path| store.applied_files().is_ok_and(|files| files.contains(path));
+            match (store, path) {
+                (Ok(Some(store)), Some(path)) if knows(&store, &path) => {
+                    show_changed(store, &path, out, checked, &applied, not_applied, now);
+                }
+                (Ok(_), _) if !not_applied.is_empty() => {
+                    let names = not_applied.join(", ");
+                    let apply = job_file::place_of(&file.path).to_type("apply", "");
+                    let words =
+                        format!("not applied, so no worker fires: {names}; {apply} takes the file as it is");
+                    out.line("");
+                    out.prose("", &out.paint(Style::Warn, &words));
+                }
+                // What a database that cannot be read holds is unknown.
+                _ => {}
+            }
         }
     }
     out.flush()?;
@@ -185,18 +199,20 @@ fn show(out: &mut Output, checked: &Checked, schedules: &Schedules<'_>) {
     }
 }
 
-/// Names the schedules and queue limits of an applied file that differ from those of the database.
-fn show_unapplied(
+/// Names the schedules and queue limits of a file that was applied and differs from the database now.
+fn show_changed(
     mut store: Store,
     path: &str,
     out: &mut Output,
     checked: &Checked,
     applied: &[StoredSchedule],
+    not_applied: Vec<String>,
     now: Timestamp,
 ) {
     let file = &checked.file;
     let applied: Vec<&StoredSchedule> = applied.iter().collect();
     let mut stale: Vec<_> = apply::stale(&applied, file).into_iter().map(str::to_owned).collect();
+    stale.extend(not_applied);
     let declared =
         Declarations { file: path, schedules: &[], boot_id: "", queues: &file.queues, take_over: &[] };
     let queues = store.rehearse(|store| store.apply(declared)).ok().and_then(Result::ok);
