@@ -36,7 +36,8 @@
 //! transaction, whose steps are numbered there; `docs/design.md` lists them. After the commit the dispatcher hands each
 //! claim to a slot (`worker/slots.rs`, one thread each) and reports what changed. The slot notes the start in the start log
 //! (`worker/start_log.rs`) and runs the attempt ([`process::run()`]); the [`model::AttemptEnd`] goes back to the inbox.
-//! In the next turn [`model::decide()`] decides, and `store/write/finish.rs` writes the attempt only if job, worker and number
+//! The slot asks [`model::decide()`] whether a retry follows, and then ends what the attempt has left. In the next turn
+//! [`model::decide()`] decides for good, and `store/write/finish.rs` writes the attempt only if job, worker and number
 //! still match. A slot is idle again once its last end is on disk.
 //!
 //! **`enqueue nightly-backup`.** `cli/commands/new_jobs.rs` takes the options (`cli/options.rs`, the same type for flags and
@@ -51,8 +52,8 @@
 //!
 //! | change | files |
 //! |---|---|
-//! | when a job is retried | `model/decide.rs`, a row of its table in `model/decide_tests.rs`, `docs/retries.md` |
-//! | why a job is dead | `model/state.rs`, `model/decide.rs`, `docs/retries.md`; the check in `schema.sql` holds for all versions with one major number |
+//! | when a job is retried | `model/decide.rs`, a row of its table in `model/decide_tests.rs`, `docs/retries.md`; a new fact that this depends on, also where its `Circumstances` are made: `store/write/finish.rs`, `worker/slots.rs`, `policy/treatment.rs` |
+//! | why a job is dead | `model/state.rs`, `model/decide.rs`, `docs/retries.md`; the check in `schema.sql` holds for all versions with one major number, so a new reason is a column beside it until then |
 //! | a backoff strategy | `model/backoff.rs`, `jobfile/retry.rs`, `cli/values.rs`, `view/text/definition.rs`, `cli/commands/check_job.rs`, `cli/help.rs`, `jobs.schema.json`; older workers must leave its jobs alone: `needs_minor_version` in `model/keys.rs` |
 //! | how a failure is named | `model/classify.rs` |
 //! | what an exit status of a tool means | a row of `policy/exit_statuses.toml` and a situation in `tests/statuses/`; whose status it is, `policy/whose.rs` |
@@ -72,7 +73,7 @@
 //! | which jobs do the same work, and which success makes a death good | `store/write/same_work.rs`; the hash that says so in a row, `task_hash` in `store/write/insert.rs` |
 //! | when a pending job counts as expired | `store/write/conditions.rs`; who records it, `store/write/expire.rs` |
 //! | what is known of deaths; the words for them | `store/read/deaths/`; `view/advice/deaths.rs`, of `inspect dead` `dead_list.rs` |
-//! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
+//! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`; what is found of jobs and workers `store/read/find_problems.rs`, of schedules `schedule_problems.rs` there; an arm in `view/advice/` |
 //! | another command that people are told to type | where it stands, through [`call_target::to_type()`] |
 //! | which jobs are unfinished, ready or blocked | `store/write/conditions.rs`; what is read of them all, `store/read/unfinished.rs` |
 //! | which job is claimed next | `store/write/claim.rs`; for a `run`, `store/write/runs.rs` |
@@ -82,6 +83,7 @@
 //! | a limit of a queue | `model/limits.rs`, its columns and when it holds a job `store/write/limits.rs`; the job file `jobfile/file.rs`, the option of `limit` `cli/args/pause_limit.rs`; the schema and `jobs.schema.json` |
 //! | what a call from inside a job does not wait for | `store/write/inside.rs`, its words in `cli/inside.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; whether it can go on, `store/write/stuck.rs`; how an alert is enqueued, `store/write/expire.rs` |
+//! | the next time, or the pause, of a schedule | `store/write/schedules.rs`, and `store/write/far_times.rs`, which takes back what a clock that was ahead has brought |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/run`; what follows, `store/write/fire.rs` |
 //! | what is proposed for a key, a verb or an option of another program | a row of `text/foreign_words.toml` |
 //! | what is proposed for a schedule of another program | `jobfile/foreign_times.rs`, and then `tests/hints/run` |
@@ -90,6 +92,7 @@
 //! | an event | `model/event.rs`, the step of `store/` that makes it, `report/log.rs` |
 //! | what is told of a success with a warning | `store/read/warned.rs`, `view/advice/warned.rs`; when a status is one, `model/classify.rs` |
 //! | what `prune` and `work --keep` remove | `store/write/prune.rs`, `worker/keep.rs` |
+//! | what is measured of an attempt | `process/reap.rs`, `process/attempt.rs`; its column, as for jobs, with `store/write/finish.rs` and `store/read/attempts.rs` |
 //! | which lists have `--csv`, and their columns | `cli/commands/inspect/query.rs`, `view/json.rs`; how a record is written, `view/terminal/csv.rs` |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |
 //! | what an error of a start leads to | a row of `process/start_errors.rs`, `docs/retries.md` |

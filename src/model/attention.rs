@@ -1,5 +1,5 @@
-//! One list of things that need a person: the store finds them, and `view/advice` has the words. Every view shows that list
-//! and no other.
+//! One list of things that need a person: the store finds them, and `view/advice` has the words. Every view shows that list;
+//! `doctor --strict` adds jobs that cannot start on this machine, because looking for them can take long.
 
 use std::fmt;
 

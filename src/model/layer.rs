@@ -46,8 +46,8 @@ impl JobLayer {
         found
     }
 
-    /// Whether exit status 0 would be a warning although the `success_exit_codes` that counts does not leave it out. The innermost
-    /// layer comes first. A layer that has 0 in both lists is a contradiction of its own.
+    /// Whether exit status 0 is a warning only because nobody has taken it out of `success_exit_codes`. The innermost layer comes
+    /// first. A layer that has 0 in both lists is a contradiction of its own.
     pub fn warn_of_zero(layers: &[&Self]) -> bool {
         let at = layers.iter().position(|layer| layer.warning_exit_codes.is_some());
         let Some(at) = at else { return false };

@@ -42,7 +42,7 @@ pub(super) use words;
 words! {
     /// The states of a job; the last three are final.
     JobState {
-        /// Waiting for its due time or for a slot.
+        /// Waiting for its due time, for other jobs, or for a worker that may start it.
         Pending = "pending",
         /// Claimed by a worker.
         Running = "running",
@@ -71,7 +71,7 @@ words! {
         Scheduled = "scheduled",
         /// Due in the future, started before.
         Retrying = "retrying",
-        /// Some of its dependencies have not succeeded, whether it is due or not.
+        /// It waits for other jobs, whether it is due or not.
         Blocked = "blocked",
     }
 }

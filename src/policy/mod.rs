@@ -8,5 +8,5 @@ mod whose;
 mod wrappers;
 
 pub use table::StatusKind;
-pub use treatment::{KnownStatus, Then, known_statuses, notes};
+pub use treatment::{Foreseen, KnownStatus, Then, known_statuses, notes};
 pub use whose::{meaning, meaning_of_attempt};

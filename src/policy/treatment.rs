@@ -63,7 +63,7 @@ pub fn known_statuses(definition: &JobDefinition) -> Vec<KnownStatus> {
         if let [Reading { is_shared: true, .. }] = of_status.as_slice() {
             meaning += ", or the command's own status";
         }
-        KnownStatus { status, meaning, kind, then: Foreseen::of(definition, status).then() }
+        KnownStatus { status, meaning, kind, then: Foreseen::of_status(definition, status).then() }
     };
     let statuses: BTreeSet<i32> = readings.iter().map(|reading| reading.exit).collect();
     statuses.into_iter().map(known).collect()
@@ -75,24 +75,30 @@ fn sure_kind(readings: &[Reading]) -> Option<StatusKind> {
     Some(*kind)
 }
 
-/// The decision about the first attempt of a job, if it ends with a certain status.
-struct Foreseen {
-    verdict: Verdict,
-    decision: Decision,
+/// The decision that would follow an end of an attempt.
+#[derive(Debug)]
+pub struct Foreseen {
+    pub verdict: Verdict,
+    /// A retry has the nominal delay as its own.
+    pub decision: Decision,
 }
 
 impl Foreseen {
-    fn of(definition: &JobDefinition, status: i32) -> Self {
-        let end = AttemptEnd::by_itself(Status::Exited(status), Timestamp(0));
-        let verdict = classify(&definition.exit, &end);
+    /// The attempt, counted from 1, ends at its due time, so that only the delay counts against the expiry.
+    pub fn of(definition: &JobDefinition, end: &AttemptEnd, attempt: u32) -> Self {
+        let verdict = classify(&definition.exit, end);
         let circumstances = Circumstances {
-            attempt_in_budget: 1,
+            attempt_in_budget: attempt,
             cancel_requested: false,
             expires_at: definition.expires_in.map(|span| Timestamp(0).plus(span)),
             jitter_sample: 0.5,
         };
-        let decision = decide(&definition.policy, &end, &verdict, circumstances);
+        let decision = decide(&definition.policy, end, &verdict, circumstances);
         Self { verdict, decision }
+    }
+
+    fn of_status(definition: &JobDefinition, status: i32) -> Self {
+        Self::of(definition, &AttemptEnd::by_itself(Status::Exited(status), Timestamp(0)), 1)
     }
 
     const fn then(&self) -> Then {
@@ -113,7 +119,7 @@ pub fn notes(definition: &JobDefinition) -> Vec<String> {
     for status in statuses {
         let of_status = whose::of_status(&readings, status);
         let ([reading], Some(kind)) = (of_status.as_slice(), sure_kind(&of_status)) else { continue };
-        let Foreseen { verdict, decision } = Foreseen::of(definition, status);
+        let Foreseen { verdict, decision } = Foreseen::of_status(definition, status);
         let Some(code) = &verdict.code else { continue };
         match (kind, decision) {
             (StatusKind::Warning, _) => failing.push(*reading),

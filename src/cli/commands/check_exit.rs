@@ -9,10 +9,10 @@ use crate::cli::error::CliError;
 use crate::cli::values::JobRef;
 use crate::cli::{job_file, suggest};
 use crate::model::{
-    AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
-    JobDefinition, Status, classify, death_text, decide, retried_text, signal, success_text,
+    AttemptEnd, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules, JobDefinition, Status,
+    Verdict, death_text, retried_text, signal, success_text,
 };
-use crate::policy;
+use crate::policy::{self, Foreseen};
 use crate::text::{Millis, Timestamp};
 use crate::view::terminal::{Output, Style};
 
@@ -27,11 +27,11 @@ pub fn imagined(args: &CheckArgs) -> Option<AttemptEnd> {
 }
 
 #[derive(Debug, Serialize)]
-struct EndingJson {
-    error_code: Option<ErrorCode>,
-    warning: Option<ErrorCode>,
+struct EndingJson<'a> {
+    error_code: Option<&'a ErrorCode>,
+    warning: Option<&'a ErrorCode>,
     meaning: Option<String>,
-    decision: String,
+    decision: &'a str,
     dead_reason: Option<DeadReason>,
     delay_min_ms: Option<Millis>,
     delay_max_ms: Option<Millis>,
@@ -68,7 +68,9 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
         _ => None,
     };
     let reported = of_shell.map(|status| AttemptEnd { status: Some(Status::Exited(status)), ..end.clone() });
-    let verdict = Foreseen::of(definition, reported.as_ref().unwrap_or(end), attempt);
+    let foreseen = Foreseen::of(definition, reported.as_ref().unwrap_or(end), attempt);
+    let Foreseen { verdict, decision } = &foreseen;
+    let (window, sentence) = (window(definition, &foreseen), sentence(definition, &foreseen, attempt));
     if out.quiet {
         return Ok(());
     }
@@ -78,13 +80,13 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
     };
     if out.json {
         out.object(&EndingJson {
-            error_code: verdict.code,
-            warning: verdict.warning,
+            error_code: verdict.code.as_ref(),
+            warning: verdict.warning.as_ref(),
             meaning,
-            decision: verdict.sentence,
-            dead_reason: verdict.decision.dead_reason(),
-            delay_min_ms: verdict.window.map(|(low, _)| low),
-            delay_max_ms: verdict.window.map(|(_, high)| high),
+            decision: &sentence,
+            dead_reason: decision.dead_reason(),
+            delay_min_ms: window.map(|(low, _)| low),
+            delay_max_ms: window.map(|(_, high)| high),
         });
         return Ok(());
     }
@@ -95,15 +97,16 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
         out.fact("seen as", &format!("{}, as the shell reports it", exit_words(reported)));
     }
     let shown = reported.as_ref().unwrap_or(end);
-    out.fact("code", &code_words(&definition.exit, shown, &verdict));
+    out.fact("code", &code_words(&definition.exit, shown, verdict));
     if let Some(meaning) = meaning {
         out.fact("means", &meaning);
     }
-    out.fact("decision", &verdict.sentence);
+    out.fact("decision", &sentence);
     if reported.is_some() {
         let own = Foreseen::of(definition, end, attempt);
-        if own.code != verdict.code || own.warning != verdict.warning {
-            out.fact("else", &format!("if the signal ends the shell itself: {}", own.sentence));
+        if own.verdict != *verdict {
+            let sentence = self::sentence(definition, &own, attempt);
+            out.fact("else", &format!("if the signal ends the shell itself: {sentence}"));
         }
     }
     Ok(())
@@ -122,45 +125,23 @@ pub fn name(typed: &str) -> Result<String, CliError> {
     }
 }
 
-/// The decision that would follow an end of an attempt.
-struct Foreseen {
-    /// None for a success.
-    code: Option<ErrorCode>,
-    /// The name of the warning of a success.
-    warning: Option<ErrorCode>,
-    decision: Decision,
-    /// The shortest and the longest delay until the retry.
-    window: Option<(Millis, Millis)>,
-    sentence: String,
+/// The shortest and the longest delay until the retry; none if there is none.
+fn window(definition: &JobDefinition, foreseen: &Foreseen) -> Option<(Millis, Millis)> {
+    let Decision::Retry { nominal, .. } = foreseen.decision else { return None };
+    Some(definition.policy.backoff.window(nominal))
 }
 
-impl Foreseen {
-    /// The attempt ends at its due time, so that only the delay counts against the expiry.
-    fn of(definition: &JobDefinition, end: &AttemptEnd, attempt: u32) -> Self {
-        let max_attempts = definition.policy.max_attempts();
-        let verdict = classify(&definition.exit, end);
-        let circumstances = Circumstances {
-            attempt_in_budget: attempt,
-            cancel_requested: false,
-            expires_at: definition.expires_in.map(|span| Timestamp(0).plus(span)),
-            jitter_sample: 0.5,
-        };
-        let decision = decide(&definition.policy, end, &verdict, circumstances);
-        let window = match decision {
-            Decision::Retry { nominal, .. } => Some(definition.policy.backoff.window(nominal)),
-            _ => None,
-        };
-        let code = verdict.code.as_ref().map_or("success", ErrorCode::as_str);
-        let sentence = match (decision, window) {
-            (Decision::Succeeded, _) => success_text(verdict.warning.as_ref()),
-            (Decision::Dead(reason), _) => death_text(code, reason, attempt, max_attempts),
-            (_, window) => {
-                let (low, high) = window.unwrap_or_default();
-                let span = if low == high { String::new() } else { format!(" to {high}") };
-                retried_text(code, attempt, max_attempts, &format!("in {low}{span}"))
-            }
-        };
-        Self { code: verdict.code, warning: verdict.warning, decision, window, sentence }
+fn sentence(definition: &JobDefinition, foreseen: &Foreseen, attempt: u32) -> String {
+    let max_attempts = definition.policy.max_attempts();
+    let code = foreseen.verdict.code.as_ref().map_or("success", ErrorCode::as_str);
+    match foreseen.decision {
+        Decision::Succeeded => success_text(foreseen.verdict.warning.as_ref()),
+        Decision::Dead(reason) => death_text(code, reason, attempt, max_attempts),
+        Decision::Retry { .. } | Decision::Cancelled => {
+            let (low, high) = window(definition, foreseen).unwrap_or_default();
+            let span = if low == high { String::new() } else { format!(" to {high}") };
+            retried_text(code, attempt, max_attempts, &format!("in {low}{span}"))
+        }
     }
 }
 
@@ -174,7 +155,7 @@ fn exit_words(end: &AttemptEnd) -> String {
 }
 
 /// The error code, or the name of the warning, and which rule gave it.
-fn code_words(rules: &ExitRules, end: &AttemptEnd, verdict: &Foreseen) -> String {
+fn code_words(rules: &ExitRules, end: &AttemptEnd, verdict: &Verdict) -> String {
     let Some(code) = verdict.code.as_ref().or(verdict.warning.as_ref()) else {
         return "none: it is one of success_exit_codes".to_owned();
     };

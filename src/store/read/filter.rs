@@ -6,7 +6,9 @@ use crate::model::{DeadReason, JobState, Outcome, Phase};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, one, value};
-use crate::store::write::conditions::{expired_at, has_expired, is_pending, is_ready};
+use crate::store::write::conditions::{
+    expired_at, has_expired, is_blocked, is_due_later, is_pending, is_ready,
+};
 use crate::store::write::same_work::later_success;
 use crate::text::Timestamp;
 
@@ -55,13 +57,13 @@ impl StateFilter {
             }
             Self::State(state) => format!("j.state = '{state}'"),
             Self::Warned => "j.warning IS NOT NULL".to_owned(),
-            Self::Phase(Phase::Blocked) => format!("{pending} AND j.unmet_dependencies > 0"),
+            Self::Phase(Phase::Blocked) => format!("{pending} AND {}", is_blocked("j")),
             Self::Phase(Phase::Ready) => is_ready("j", "?1"),
             Self::Phase(Phase::Scheduled) => {
-                format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at > ?1 AND j.attempts = 0")
+                format!("{} AND j.attempts = 0", is_due_later("j", "?1"))
             }
             Self::Phase(Phase::Retrying) => {
-                format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at > ?1 AND j.attempts > 0")
+                format!("{} AND j.attempts > 0", is_due_later("j", "?1"))
             }
         }
     }

@@ -263,7 +263,7 @@ impl AttentionQuery<'_> {
                 })
             })
         };
-        Ok(match settings.block_reason(queue.counts.running, self.now) {
+        Ok(match settings.queue_hold(queue.counts.running, self.now) {
             Some(QueueHold::Full(max_running)) => {
                 OverdueReason::Limit { max_running, longest: longest("queue = ?1", &queue.name)? }
             }
@@ -308,7 +308,8 @@ impl AttentionQuery<'_> {
         Ok(list)
     }
 
-    /// The problem of running jobs of these workers that need a newer version than this, of which the oldest runs since a time; none if the filter wants none of them.
+    /// The problem of the running jobs of these workers that need a newer version than this. It is given the start of the oldest of
+    /// them. None if the filter wants no such job.
     fn held_by(
         &self,
         workers: &[&WorkerStatus],

@@ -72,7 +72,7 @@ pub struct JobRow {
     /// The message of the last attempt.
     pub last_message: Option<String>,
     /// The reason why the queue starts nothing; none unless the job is pending.
-    pub block_reason: Option<QueueHold>,
+    pub queue_hold: Option<QueueHold>,
     /// The time of the schedule that enqueued the job.
     pub scheduled: Option<Firing>,
     /// The dependencies that must succeed.
@@ -260,9 +260,9 @@ impl JobRow {
                 resolved_at,
                 resolution,
                 replaced_by,
-                block_reason: pause_of_all
+                queue_hold: pause_of_all
                     .map(QueueHold::AllPaused)
-                    .or(Settings::read(row)?.block_reason(row.get("running")?, now)),
+                    .or(Settings::read(row)?.queue_hold(row.get("running")?, now)),
                 scheduled: Firing::read(row)?,
                 after: json(row, "after")?,
                 after_any: json(row, "after_any")?,
@@ -281,12 +281,12 @@ impl JobRow {
     /// Sets what depends on the time: the phase, and the death of a job that has expired.
     fn apply_time(&mut self, now: Timestamp) {
         if self.state != JobState::Pending {
-            self.block_reason = None;
+            self.queue_hold = None;
             return;
         }
         if let Some(expiry) = self.expires_at.filter(|expiry| *expiry <= now) {
             self.state = JobState::Dead;
-            self.block_reason = None;
+            self.queue_hold = None;
             self.dead_reason = Some(DeadReason::Expired);
             self.error_code = Some(ErrorCode::built_in(EXPIRED));
             self.changed_at = self.changed_at.max(expiry);

@@ -64,12 +64,13 @@ pub enum Problem {
         least: usize,
         last: Timestamp,
     },
-    /// The schedule has no times, and why; or it has a rule but no next time.
+    /// The times of the schedule cannot be found, and why.
     NoTimes {
         schedule: String,
         next_at: Option<Timestamp>,
         why: String,
     },
+    /// The schedule has times, but none is recorded as the next.
     NoNextTime {
         schedule: String,
         file: String,
@@ -139,17 +140,19 @@ pub enum Problem {
         queue: String,
         due: u64,
         oldest: Timestamp,
-        /// When the pause ends by itself, here and below.
+        /// When the pause ends by itself.
         until: Option<Timestamp>,
     },
     PausedSchedule {
         schedule: String,
         passed: Timestamp,
+        /// When the pause ends by itself.
         until: Option<Timestamp>,
     },
     /// Everything is paused, and the oldest due job or time that this holds back.
     AllPaused {
         oldest: Option<Timestamp>,
+        /// When the pause ends by itself.
         until: Option<Timestamp>,
     },
     Changed {

@@ -7,7 +7,7 @@ use super::problem::{AttentionEntry, HolderState, Problem};
 use crate::model::{Attention, JobState};
 use crate::store::file::error::Result;
 use crate::store::file::row::{all, maybe, value};
-use crate::store::write::conditions::{has_expired, is_unfinished};
+use crate::store::write::conditions::{has_expired, is_blocked, is_unfinished};
 use crate::store::write::same_work::is_same_file;
 use crate::store::write::scheduled_run::is_within;
 use crate::store::write::schedules::StoredSchedule;
@@ -63,8 +63,9 @@ impl AttentionQuery<'_> {
             return Ok(None);
         };
         let sql = format!(
-            "SELECT id, name, state, unmet_dependencies > 0 AS is_blocked, run_at > ?2 AS is_later FROM jobs
+            "SELECT id, name, state, {} AS is_blocked, run_at > ?2 AS is_later FROM jobs
              WHERE unique_key = ?1 AND {} AND NOT ({})",
+            is_blocked("jobs"),
             is_unfinished("jobs"),
             has_expired("jobs", "?2")
         );

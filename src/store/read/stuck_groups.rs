@@ -16,7 +16,7 @@ use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{one, value};
 use crate::store::write::job_files;
 use crate::store::write::same_work::later_success;
-use crate::store::write::stuck::{self, edge_blocks, has_ended, waits};
+use crate::store::write::stuck::{self, edge_blocks, ended_without_success, waits};
 
 /// The jobs that are stuck behind some dead or cancelled jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,13 +78,13 @@ pub struct Root {
 
 /// Hands each job with stuck jobs behind it to `take`, the newest first, until that gives false.
 pub fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<()> {
-    let (has_ended, waits) = (has_ended(), waits());
+    let (ended_without_success, waits) = (ended_without_success(), waits());
     let sql = format!(
-        "SELECT d.dependency_id, {has_ended} AS has_ended, j.name, j.job_file, j.resolved_at IS NOT NULL AS is_resolved,
+        "SELECT d.dependency_id, {ended_without_success} AS ended_without_success, j.name, j.job_file, j.resolved_at IS NOT NULL AS is_resolved,
                 j.state = 'cancelled' AS is_cancelled, {} AS succeeded_since
          FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
          WHERE d.dependency_id < ?1 AND NOT d.met
-           AND CASE WHEN {has_ended} THEN {} AND EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = d.job_id AND {waits})
+           AND CASE WHEN {ended_without_success} THEN {} AND EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = d.job_id AND {waits})
                     ELSE d.job_id % {SAMPLE} = 0 END
          ORDER BY d.dependency_id DESC",
         later_success(&format!("iif(j.state = 'pending', {EXPIRED_AT}, {DIED_AT})")),
@@ -101,7 +101,7 @@ pub fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<
                 break;
             }
             last = id;
-            if row.get("has_ended")? && !take(Root::read(row, id)?)? {
+            if row.get("ended_without_success")? && !take(Root::read(row, id)?)? {
                 return Ok(());
             }
         }

@@ -8,7 +8,7 @@ use super::inside::{Inside, inside};
 use super::kept_by_run::is_place_freed;
 use super::limits::{IS_PAUSED, QueueCapacity, QueueHold};
 use super::schedules;
-use super::stuck::{and_behind, edge_blocks, has_ended};
+use super::stuck::{and_behind, edge_blocks, ended_without_success};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Store;
 use crate::store::file::row::{each, one, value};
@@ -29,13 +29,13 @@ pub struct Blocked {
 impl Store {
     /// Looks at every blocked job of these queues (none: of all), but not of paused ones.
     pub fn blocked(&self, selected: Option<&[String]>) -> Result<Blocked> {
-        let has_ended = has_ended();
+        let ended_without_success = ended_without_success();
         let roots = format!(
-            "SELECT w.id, CASE WHEN j.id IS NULL THEN 'removal' WHEN {has_ended} THEN 'end' ELSE 'pause' END
+            "SELECT w.id, CASE WHEN j.id IS NULL THEN 'removal' WHEN {ended_without_success} THEN 'end' ELSE 'pause' END
              FROM jobs AS w JOIN dependencies AS d ON d.job_id = w.id AND NOT d.met
              LEFT JOIN jobs AS j ON j.id = d.dependency_id
              WHERE {}
-                   AND CASE WHEN {has_ended} THEN {} ELSE j.state = 'pending' AND j.queue IN paused_queues AND {} END
+                   AND CASE WHEN {ended_without_success} THEN {} ELSE j.state = 'pending' AND j.queue IN paused_queues AND {} END
              UNION SELECT id, 'end' FROM blocked WHERE NOT EXISTS
                  (SELECT 1 FROM dependencies AS d JOIN jobs AS a ON a.id = d.dependency_id
                   WHERE d.job_id = blocked.id AND NOT d.met AND {})",
@@ -137,11 +137,11 @@ pub fn backlog(
             continue;
         }
         let queue = &priority.0;
-        let block_reason = capacity.block_reason(queue);
-        let pending = if block_reason.is_some() { PendingWork::AtLimit } else { PendingWork::Startable };
+        let queue_hold = capacity.queue_hold(queue);
+        let pending = if queue_hold.is_some() { PendingWork::AtLimit } else { PendingWork::Startable };
         backlog.pending = backlog.pending.max(pending);
-        backlog.next_due = earlier(backlog.next_due, block_reason.and_then(QueueHold::next_start));
-        let has_place = !matches!(block_reason, Some(QueueHold::Full(_)));
+        backlog.next_due = earlier(backlog.next_due, queue_hold.and_then(QueueHold::next_start));
+        let has_place = !matches!(queue_hold, Some(QueueHold::Full(_)));
         backlog.place_freed |= has_place && full.contains(queue);
     }
     Ok(backlog)

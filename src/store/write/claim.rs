@@ -160,9 +160,11 @@ pub fn start(
 }
 
 fn mark_running(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<bool> {
-    let sql = "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
-               WHERE id = ?1 AND state = 'pending' AND unmet_dependencies = 0";
-    Ok(run(tx, sql, params![id, worker, now])? > 0)
+    let sql = format!(
+        "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3 WHERE id = ?1 AND {}",
+        is_unblocked("jobs")
+    );
+    Ok(run(tx, &sql, params![id, worker, now])? > 0)
 }
 
 /// Everything that the next attempt of this job needs.

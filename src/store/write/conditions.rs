@@ -34,9 +34,15 @@ pub fn is_blocked(job: &str) -> String {
     format!("{job}.state = 'pending' AND {job}.unmet_dependencies > 0")
 }
 
-/// Whether nothing but its queue and a free worker keeps the job from starting now.
+/// Whether the job is due, waits for no other one, and has not expired. Its queue, a pause, a living `run` that it belongs to, or a
+/// program that is too old may still keep it from starting.
 pub fn is_ready(job: &str, now: &str) -> String {
     format!("{} AND {job}.unmet_dependencies = 0 AND {job}.run_at <= {now}", is_pending(job, now))
+}
+
+/// Whether the job waits for no other one, and is due later.
+pub fn is_due_later(job: &str, now: &str) -> String {
+    format!("{} AND {job}.unmet_dependencies = 0 AND {job}.run_at > {now}", is_pending(job, now))
 }
 
 pub fn is_running(job: &str) -> String {

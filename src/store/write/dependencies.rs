@@ -6,6 +6,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::conditions::is_blocked;
 use super::stuck;
 use crate::model::{DependencyKind, JobState, Phase};
 use crate::store::file::error::Result;
@@ -104,9 +105,12 @@ pub struct EndedDependency {
 
 /// The dependencies of this job, which may start.
 pub fn ended(tx: &Connection, job: i64) -> Result<Vec<EndedDependency>> {
-    let sql = "SELECT j.id, j.state, j.state = 'pending' AND j.unmet_dependencies > 0 AS is_blocked, j.name, j.label
-               FROM dependencies AS d JOIN jobs AS j ON j.id = d.dependency_id WHERE d.job_id = ?1 ORDER BY d.dependency_id";
-    all(tx, sql, [job], |row| {
+    let sql = format!(
+        "SELECT j.id, j.state, {} AS is_blocked, j.name, j.label
+         FROM dependencies AS d JOIN jobs AS j ON j.id = d.dependency_id WHERE d.job_id = ?1 ORDER BY d.dependency_id",
+        is_blocked("j")
+    );
+    all(tx, &sql, [job], |row| {
         let state: JobState = row.get("state")?;
         let state = if row.get("is_blocked")? { Phase::Blocked.as_str() } else { state.as_str() };
         Ok(from_row!(row, EndedDependency { id, state: state, name, label }))

@@ -92,7 +92,7 @@ impl Store {
     /// see the boot, so that it fires once for each boot. Those that are due and that their jobs wait for fire with them. One
     /// that is paused sees the boot and does not fire.
     ///
-    /// A worker asks for this when it starts, and again after a pause of everything, during which this is none. The boot does
+    /// While everything is paused this gives none: a worker, which asks when it starts, asks again afterwards. The boot does
     /// not change while it runs, and whatever writes the row of such a schedule then, writes this boot. An unknown boot, the
     /// empty id, fires nothing.
     pub fn fire_at_boot(&mut self, boot_id: &str) -> Result<Option<Vec<Event>>> {

@@ -113,9 +113,11 @@ impl Store {
     }
 }
 
-/// The jobs that cannot end before the call from this attempt does (none: from outside), where these workers may start them. None
-/// stands for a worker that ends once nothing is left: it starts itself what it waits for. Others like it wait for everything, and
-/// two of them must not wait for each other. A call that waits for certain jobs goes on, as these workers leave it out.
+/// The jobs that cannot end before the call from this attempt does, where these workers may start them.
+///
+/// Where `caller` is none the call comes from outside, and there are no such jobs. Where the workers are none, a worker asks that
+/// ends once nothing is left: it starts itself what it waits for. Others like it wait for everything, and two of them must not wait
+/// for each other. A call that waits for certain jobs goes on, as these workers leave it out.
 pub fn inside(
     tx: &Connection,
     caller: Option<&Caller>,

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::conditions::is_ready;
 use super::limits::{QueueCapacity, QueueHold};
 use crate::store::file::error::Result;
 use crate::store::file::row::{maybe, one, value};
@@ -30,8 +31,8 @@ pub fn keeper(tx: &Connection, job: i64) -> Result<Option<i64>> {
 pub fn is_place_freed(tx: &Connection, capacity: &QueueCapacity, full: &[String]) -> Result<bool> {
     let sql = format!(
         "SELECT EXISTS (SELECT 1 FROM jobs AS j INDEXED BY jobs_of_runs
-                        WHERE j.run_worker_id IS NOT NULL AND j.state = 'pending' AND j.queue = ?1
-                          AND j.unmet_dependencies = 0 AND j.run_at <= ?2 AND {IS_KEPT})"
+                        WHERE j.run_worker_id IS NOT NULL AND j.queue = ?1 AND {} AND {IS_KEPT})",
+        is_ready("j", "?2")
     );
     for queue in full.iter().filter(|queue| !is_full(capacity, queue)) {
         if one(tx, &sql, params![queue, capacity.now], value)? {
@@ -42,5 +43,5 @@ pub fn is_place_freed(tx: &Connection, capacity: &QueueCapacity, full: &[String]
 }
 
 pub fn is_full(capacity: &QueueCapacity, queue: &str) -> bool {
-    matches!(capacity.block_reason(queue), Some(QueueHold::Full(_)))
+    matches!(capacity.queue_hold(queue), Some(QueueHold::Full(_)))
 }

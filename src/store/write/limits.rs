@@ -75,7 +75,7 @@ impl Settings {
     }
 
     /// The reason why the queue starts nothing, if it runs this number of attempts.
-    pub fn block_reason(&self, running: u64, now: Timestamp) -> Option<QueueHold> {
+    pub fn queue_hold(&self, running: u64, now: Timestamp) -> Option<QueueHold> {
         let Limits { max_running, rate } = self.limits;
         if let Some(pause) = self.pause.filter(|pause| !pause.is_over(now)) {
             return Some(QueueHold::Paused(pause));
@@ -198,7 +198,7 @@ impl QueueCapacity {
         let running = self.running(queue);
         let Limits { max_running, rate } = row.limits;
         let places = max_running.map_or(u64::MAX, |most| u64::from(most).saturating_sub(running));
-        match (row.block_reason(running, self.now), rate) {
+        match (row.queue_hold(running, self.now), rate) {
             (Some(_), _) => 0,
             (None, Some(_)) => 1,
             (None, None) => usize::try_from(places).unwrap_or(usize::MAX),
@@ -222,18 +222,18 @@ impl QueueCapacity {
         self.running.get(queue).copied().unwrap_or_default()
     }
 
-    pub fn block_reason(&self, queue: &str) -> Option<QueueHold> {
-        let of_queue = || self.settings.get(queue)?.block_reason(self.running(queue), self.now);
+    pub fn queue_hold(&self, queue: &str) -> Option<QueueHold> {
+        let of_queue = || self.settings.get(queue)?.queue_hold(self.running(queue), self.now);
         self.pause_of_all.map(QueueHold::AllPaused).or_else(of_queue)
     }
 
     pub fn is_paused(&self, queue: &str) -> bool {
-        matches!(self.block_reason(queue), Some(QueueHold::AllPaused(_) | QueueHold::Paused(_)))
+        matches!(self.queue_hold(queue), Some(QueueHold::AllPaused(_) | QueueHold::Paused(_)))
     }
 
     /// The queues in which no further attempt may run.
     pub fn full(&self) -> Vec<String> {
-        let is_full = |queue: &&String| matches!(self.block_reason(queue), Some(QueueHold::Full(_)));
+        let is_full = |queue: &&String| matches!(self.queue_hold(queue), Some(QueueHold::Full(_)));
         self.settings.keys().filter(is_full).cloned().collect()
     }
 }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::backlog::{Backlog, Blocked, PendingWork, next_expiry};
 use super::claim::{Claim, earlier, start};
-use super::conditions::{is_known, is_pending, is_ready};
+use super::conditions::{is_known, is_pending, is_ready, is_unblocked};
 use super::definition::{self, DefinitionCache};
 use super::enqueue::{Enqueued, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
@@ -384,13 +384,14 @@ pub fn backlog(
     };
     let sql = format!(
         "SELECT queue, run_at FROM jobs
-         WHERE run_worker_id = ?1 AND {} AND unmet_dependencies = 0 AND {}",
+         WHERE run_worker_id = ?1 AND {} AND {} AND {}",
         is_pending("jobs", "?2"),
+        is_unblocked("jobs"),
         is_known("jobs")
     );
     each(tx, &sql, params![worker, capacity.now], |row| {
         let (queue, run_at): (String, Timestamp) = (row.get("queue")?, row.get("run_at")?);
-        let pending = match capacity.block_reason(&queue) {
+        let pending = match capacity.queue_hold(&queue) {
             _ if run_at > capacity.now => {
                 backlog.next_due = earlier(backlog.next_due, Some(run_at));
                 PendingWork::Later

@@ -42,7 +42,7 @@ pub fn is_of_other_file(one: Option<i64>, other: Option<i64>) -> bool {
     one.zip(other).is_some_and(|(one, other)| one != other)
 }
 
-/// Whether they do not, as SQL. A file that is unknown may be any.
+/// Whether both files are the same, or one of them is unknown, as SQL.
 pub fn is_same_file(one: &str, other: &str) -> String {
     format!("coalesce({one} = {other}, 1)")
 }

@@ -12,7 +12,7 @@ use std::collections::{HashSet, VecDeque};
 
 use rusqlite::{Connection, Row, params};
 
-use super::conditions::{KEY_HOLDER, expired_at, has_expired, is_pending};
+use super::conditions::{KEY_HOLDER, expired_at, has_expired, is_blocked, is_pending};
 use crate::model::JobState;
 use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
@@ -76,14 +76,14 @@ pub fn waits() -> String {
 }
 
 /// Whether the job `j` is removed, dead or cancelled at `?2`.
-pub fn has_ended() -> String {
+pub fn ended_without_success() -> String {
     let has_expired = has_expired("j", "?2");
     format!("(j.id IS NULL OR j.state = 'dead' OR j.state = 'cancelled' OR coalesce({has_expired}, 0))")
 }
 
-/// Whether the edge `d` blocks its dependent for good, where `j`, the job that it depends on, does not succeed: it has ended or
-/// is itself stuck. A wait for a success is blocked in any case. A wait for any end is blocked only if `j` never ends, which
-/// `never_ends` says (it was removed, or is stuck behind a removed or paused job), and if it does not expire either.
+/// Whether the edge `d` blocks its dependent for good. Ask this only where `j`, the job that it depends on, has ended without a
+/// success or is stuck. A wait for a success is lost then. A wait for any end is lost only if `j` never ends (`never_ends`: it was
+/// removed, or is stuck behind a removed or paused job) and does not expire either.
 pub fn edge_blocks(never_ends: &str) -> String {
     format!("(d.kind = 'success' OR {never_ends} AND j.expires_at IS NULL)")
 }
@@ -106,9 +106,9 @@ fn upstream() -> String {
 
 /// Whether this job of [`upstream`] blocks `?1` for good.
 fn upstream_blocks() -> String {
-    let has_ended = has_ended();
+    let ended_without_success = ended_without_success();
     format!(
-        "CASE WHEN j.id IS NULL THEN upstream.blocked_by >= 1 WHEN {has_ended} THEN upstream.blocked_by = 2 ELSE 0 END"
+        "CASE WHEN j.id IS NULL THEN upstream.blocked_by >= 1 WHEN {ended_without_success} THEN upstream.blocked_by = 2 ELSE 0 END"
     )
 }
 
@@ -118,12 +118,13 @@ pub fn unmet(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
         "WITH RECURSIVE {}
          SELECT upstream.id, max({}) AS is_stuck, {}
          FROM upstream LEFT JOIN jobs AS j ON j.id = upstream.id LEFT JOIN job_definitions AS d ON d.id = j.definition_id
-         WHERE NOT coalesce({} AND j.unmet_dependencies > 0, 0)
+         WHERE NOT coalesce({} AND {}, 0)
          GROUP BY upstream.id ORDER BY is_stuck DESC, upstream.id",
         upstream(),
         upstream_blocks(),
         state_columns(),
-        is_pending("j", "?2")
+        is_pending("j", "?2"),
+        is_blocked("j")
     );
     all(tx, &sql, params![id, tx.now], |row| {
         Ok(from_row!(row, UnmetDependency { id, job: DependencyState::read(row)?, is_stuck }))

@@ -43,7 +43,7 @@ pub fn jobs(
             relative_time(if job.phase.is_some() { job.run_at } else { job.changed_at }, now)
         })
         .column(Column::new("what").text().dropped(2), what_happened);
-    // Jobs that have not ended differ in nothing but their ids; of those that have, each id matters.
+    // Pending jobs of one file whose rows look alike share a row. Of those that run or have ended, each id matters.
     let waiting = |job: &JobRow| job.phase.map(|_| job.job_file.unwrap_or_default());
     let list = List { folds: waiting, ..List::new(table, job_json, "no jobs") };
     list.show(out, rows, limit, "newest")

@@ -204,7 +204,7 @@ pub fn stop_text(pid: i32) -> String {
 /// Says what is paused, and what ends that.
 fn paused(job: &JobRow, now: Timestamp) -> Option<(String, Vec<Way>)> {
     let queue = &job.definition.queue;
-    let (what, pause, way) = match job.block_reason? {
+    let (what, pause, way) = match job.queue_hold? {
         QueueHold::AllPaused(pause) => {
             ("everything".to_owned(), pause, Way::new(to_type("resume", "--all"), "ends that"))
         }
@@ -249,7 +249,7 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
 /// Says which pause or limit of its queue holds the job back.
 pub fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
     let Some(limit) = reached_limit_text(job) else { return paused_text(job, now) };
-    let next = match job.block_reason?.next_start() {
+    let next = match job.queue_hold?.next_start() {
         None => "the next job starts when an attempt ends".to_owned(),
         Some(next) => format!("its next start is {}", relative_time(next, now)),
     };
@@ -258,7 +258,7 @@ pub fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
 
 /// Says which limit of its queue holds the job back, without a time, so that the words stay the same while it does.
 pub fn reached_limit_text(job: &JobRow) -> Option<String> {
-    let limit = job.block_reason?.limit()?;
+    let limit = job.queue_hold?.limit()?;
     Some(format!("{}: {limit}", advice::at_limit(&format!("queue {}", job.definition.queue))))
 }
 

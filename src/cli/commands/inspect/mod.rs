@@ -48,7 +48,7 @@ pub fn run(global: &Global, args: &InspectArgs, out: &mut Output) -> Result<Exit
         let filter = filter(subject, args, clock::now())?;
         match subject {
             Subject::Schedules => lists::warn_of_unknown_schedule(&store, &filter)?,
-            _ if subject.is_list() || subject == Subject::Stats => {
+            _ if subject.lists_jobs_or_attempts() || subject == Subject::Stats => {
                 suggest::warn_of_unknown_values(global, &store, &filter)?;
             }
             _ => {}

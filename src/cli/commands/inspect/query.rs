@@ -115,32 +115,36 @@ impl Subject {
         })
     }
 
-    pub(super) const fn is_list(self) -> bool {
+    pub(super) const fn lists_jobs_or_attempts(self) -> bool {
         matches!(self, Self::Jobs | Self::Attempts | Self::Dead)
     }
 }
 
 /// Refuses a filter that has no effect here, because the answer would look as if it were filtered.
 pub(super) fn check_filters(subject: Subject, args: &InspectArgs) -> Result<()> {
-    let list = subject.is_list();
-    let rows = list || subject == Subject::Stats;
-    let period = rows || subject == Subject::Page;
-    let any = rows || matches!(subject, Subject::Workers | Subject::Queues | Subject::Schedules);
+    let lists_jobs = subject.lists_jobs_or_attempts();
+    let has_limit = lists_jobs || subject == Subject::Stats;
+    let has_period = has_limit || subject == Subject::Page;
+    let has_rows = has_limit || matches!(subject, Subject::Workers | Subject::Queues | Subject::Schedules);
     let given = [
         ("--state", !args.state.is_empty(), matches!(subject, Subject::Jobs | Subject::Attempts)),
-        ("--name", args.name.is_some(), period || matches!(subject, Subject::Queues | Subject::Schedules)),
-        ("--queue", args.queue.is_some(), period),
-        ("--label", args.label.is_some(), period),
-        ("--error-code", args.error_code.is_some(), list),
+        (
+            "--name",
+            args.name.is_some(),
+            has_period || matches!(subject, Subject::Queues | Subject::Schedules),
+        ),
+        ("--queue", args.queue.is_some(), has_period),
+        ("--label", args.label.is_some(), has_period),
+        ("--error-code", args.error_code.is_some(), lists_jobs),
         ("--dead-reason", args.dead_reason.is_some(), matches!(subject, Subject::Jobs | Subject::Dead)),
         ("--sort", args.sort.is_some(), subject == Subject::Stats),
         ("--next", args.next.is_some(), subject == Subject::Schedules),
-        ("--since", args.since.is_some(), period),
-        ("--until", args.until.is_some(), period),
-        ("--limit", args.limit.is_some(), rows || args.next.is_some()),
+        ("--since", args.since.is_some(), has_period),
+        ("--until", args.until.is_some(), has_period),
+        ("--limit", args.limit.is_some(), has_limit || args.next.is_some()),
         ("--resolved", args.resolved, subject == Subject::Dead),
         ("--csv", args.csv, subject.columns(args).is_some()),
-        ("--fail-if-any", args.fail_if_any, any),
+        ("--fail-if-any", args.fail_if_any, has_rows),
     ];
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
         Some(("--fail-if-any", ..)) => {

@@ -93,7 +93,7 @@ impl Plain {
     }
 
     /// The reason why this queue starts no job.
-    pub fn block_reason(&self, queue: &str, now: Timestamp) -> Option<QueueHold> {
+    pub fn queue_hold(&self, queue: &str, now: Timestamp) -> Option<QueueHold> {
         let Limits { max_running, rate } = self.limits.get(queue).copied().unwrap_or_default();
         if let Some(pause) = self.pause_of_all.filter(|pause| !pause.is_over(now)) {
             return Some(QueueHold::AllPaused(pause));

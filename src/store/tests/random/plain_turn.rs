@@ -32,7 +32,7 @@ impl Job {
 impl Plain {
     pub fn turn(&mut self, request: &TurnRequest, now: Timestamp) -> Turn {
         let is_full =
-            |plain: &Self, queue: &str| matches!(plain.block_reason(queue, now), Some(QueueHold::Full(_)));
+            |plain: &Self, queue: &str| matches!(plain.queue_hold(queue, now), Some(QueueHold::Full(_)));
         let full: Vec<String> = self
             .limits
             .keys()
@@ -113,7 +113,7 @@ impl Plain {
             due.into_iter().map(|job| (job.id, job.definition.queue.clone())).collect();
         let mut claims = Vec::new();
         for (id, queue) in due {
-            if claims.len() < request.idle_slots && self.block_reason(&queue, now).is_none() {
+            if claims.len() < request.idle_slots && self.queue_hold(&queue, now).is_none() {
                 claims.push(self.take(id, request.worker, now));
                 if let Some(rate) = self.limits.get(&queue).and_then(|limits| limits.rate) {
                     let start = rate.counted_start(self.last_starts.get(&queue).copied(), now);
@@ -180,7 +180,7 @@ impl Plain {
     /// What is left of a `run`, which waits for a paused queue as for a full one.
     fn backlog_of_run(&self, run: i64, full: &[String], now: Timestamp) -> Backlog {
         let own: Vec<&Job> = self.waiting().filter(|job| job.run == Some(run)).collect();
-        let is_full = |queue: &String| matches!(self.block_reason(queue, now), Some(QueueHold::Full(_)));
+        let is_full = |queue: &String| matches!(self.queue_hold(queue, now), Some(QueueHold::Full(_)));
         Backlog {
             running: self.jobs.values().any(|job| job.state == JobState::Running && job.run == Some(run)),
             // Whoever waits for the place is another worker.
@@ -199,12 +199,12 @@ impl Plain {
     fn freed(&self, jobs: &[&Job], full: &[String], now: Timestamp) -> bool {
         let due = jobs.iter().filter(|job| job.run_at <= now);
         due.map(|job| &job.definition.queue).any(|queue| {
-            full.contains(queue) && !matches!(self.block_reason(queue, now), Some(QueueHold::Full(_)))
+            full.contains(queue) && !matches!(self.queue_hold(queue, now), Some(QueueHold::Full(_)))
         })
     }
 
     fn pending_work(&self, jobs: &[&Job], now: Timestamp) -> PendingWork {
-        let work = |job: &&Job| match self.block_reason(&job.definition.queue, now) {
+        let work = |job: &&Job| match self.queue_hold(&job.definition.queue, now) {
             _ if job.run_at > now => PendingWork::Later,
             Some(_) => PendingWork::AtLimit,
             None => PendingWork::Startable,
@@ -214,7 +214,7 @@ impl Plain {
 
     /// When to look again for the sake of these jobs, or because something expires.
     fn next_due(&self, jobs: &[&Job], now: Timestamp) -> Option<Timestamp> {
-        let of_job = |job: &&Job| match self.block_reason(&job.definition.queue, now) {
+        let of_job = |job: &&Job| match self.queue_hold(&job.definition.queue, now) {
             _ if job.run_at > now => Some(job.run_at),
             Some(QueueHold::Paced(_, next)) => Some(next),
             _ => None,

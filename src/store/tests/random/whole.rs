@@ -166,7 +166,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         resolution: job.resolution.clone().or(job.replaced_by.map(|id| format!("replaced by job {id}"))),
         last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
         last_message: last.and_then(|attempt| attempt.message.clone()),
-        block_reason: if waiting { plain.block_reason(&job.definition.queue, now) } else { None },
+        queue_hold: if waiting { plain.queue_hold(&job.definition.queue, now) } else { None },
     }
 }
 
