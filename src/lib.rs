@@ -93,7 +93,8 @@
 //! | what is told of a success with a warning | `store/read/warned.rs`, `view/advice/warned.rs`; when a status is one, `model/classify.rs` |
 //! | what `prune` and `work --keep` remove | `store/write/prune.rs`, `worker/keep.rs` |
 //! | what is measured of an attempt | `process/reap.rs`, `process/attempt.rs`; its column, as for jobs, with `store/write/finish.rs` and `store/read/attempts.rs` |
-//! | which lists have `--csv`, and their columns | `cli/commands/inspect/query.rs`, `view/json.rs`; how a record is written, `view/terminal/csv.rs` |
+//! | a format of lists beside CSV | a file beside `view/terminal/csv.rs`, which stands in the list of `mod.rs` there |
+//! | which lists have such formats, and their columns | `cli/commands/inspect/query.rs`, `view/json.rs` |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |
 //! | what an error of a start leads to | a row of `process/start_errors.rs`, `docs/retries.md` |
 //! | when what a job has left in the background is ended | `process/terminate.rs`; before a retry, `worker/slots.rs`; before `retry` and `change`, `cli/commands/act_on_jobs.rs` with `store/write/ended_before.rs` |

@@ -4,6 +4,7 @@
 mod acts;
 mod database;
 mod job_file;
+mod list_format;
 mod new_jobs;
 mod pause_limit;
 mod views;

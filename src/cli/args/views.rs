@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
+use super::list_format::ListFormatArg;
 use crate::cli::typed_time::PastTime;
 use crate::cli::values;
 use crate::model::{DeadReason, ErrorCode};
@@ -59,9 +60,8 @@ pub struct InspectArgs {
     /// Print metrics in the text format of Prometheus
     #[arg(long, visible_alias = "openmetrics", conflicts_with_all = ["what", "json", "html"])]
     pub prometheus: bool,
-    /// Print the list as CSV; not workers, queues
-    #[arg(long, conflicts_with_all = ["json", "html", "prometheus", "watch"])]
-    pub csv: bool,
+    #[command(flatten)]
+    pub format: ListFormatArg,
     /// Redraw the screen as it changes, until q or Ctrl-C
     #[arg(long, conflicts_with_all = ["json", "fail_if_any", "html", "prometheus"])]
     pub watch: bool,

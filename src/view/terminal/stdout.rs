@@ -8,7 +8,7 @@ use console::Term;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
-use super::csv;
+use super::list_format::ListFormat;
 use super::streams::Stream;
 use super::style::{self, Style, in_ascii};
 use crate::model::OutputStream;
@@ -21,10 +21,10 @@ pub struct Output {
     out: Option<BufWriter<Stream>>,
     /// The failure that no flush has told yet.
     failure: Option<Error>,
-    /// Print one JSON object a line instead of words, or with columns one record.
+    /// Print one JSON object a line instead of words, or a row of the format.
     pub json: bool,
-    /// The columns of CSV.
-    columns: Option<Vec<String>>,
+    /// The format of rows, and their columns.
+    format: Option<(&'static ListFormat, Vec<String>)>,
     /// Say nothing on success.
     pub quiet: bool,
     color: bool,
@@ -62,7 +62,7 @@ impl Output {
             out: Some(BufWriter::new(Stream(OutputStream::Stdout))),
             failure: None,
             json,
-            columns: None,
+            format: None,
             quiet,
             color: style::is_colored(color, &io::stdout()),
             unflushed: 0,
@@ -182,18 +182,18 @@ impl Output {
         String::from_utf8_lossy(&captured).lines().map(str::to_owned).collect()
     }
 
-    /// Prints the objects from now on as CSV with these columns.
-    pub fn begin_csv(&mut self, columns: Vec<String>) {
-        self.encoded(csv::header(&columns).context("could not write CSV"));
-        (self.json, self.columns) = (true, Some(columns));
+    /// Prints the objects from now on in this format with these columns.
+    pub fn begin_list(&mut self, format: &'static ListFormat, columns: Vec<String>) {
+        self.encoded((format.head)(&columns).context("could not write the names of the columns"));
+        (self.json, self.format) = (true, Some((format, columns)));
     }
 
-    /// Writes a line of JSON, or a record of CSV.
+    /// Writes a line of JSON, or a row of the format.
     pub fn object(&mut self, value: &impl Serialize) {
-        let line = match &self.columns {
-            Some(columns) => serde_json::to_value(value)
+        let line = match &self.format {
+            Some((format, columns)) => serde_json::to_value(value)
                 .map_err(Error::new)
-                .and_then(|object| Ok(csv::row(columns, &object, self.is_terminal())?)),
+                .and_then(|object| format.row_of(columns, &object, self.is_terminal())),
             None => serde_json::to_string(value)
                 .map_err(Error::new)
                 .map(|line| format!("{}\n", safe_json(line)).into_bytes()),

@@ -39,8 +39,8 @@ pub fn run(global: &Global, args: &InspectArgs, out: &mut Output) -> Result<Exit
         return watch::watch(out, open, draw, keep);
     }
     let store = open()?;
-    if let Some(columns) = subject.columns(args).filter(|_| args.csv) {
-        out.begin_csv(columns);
+    if let Some((format, columns)) = args.format.0.zip(subject.columns(args)) {
+        out.begin_list(format, columns);
     }
     let found = draw(out, store.as_ref())?;
     out.flush()?;

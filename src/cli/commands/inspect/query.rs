@@ -122,61 +122,46 @@ impl Subject {
 
 /// Refuses a filter that has no effect here, because the answer would look as if it were filtered.
 pub(super) fn check_filters(subject: Subject, args: &InspectArgs) -> Result<()> {
+    use Subject::{Attempts, Dead, Jobs, Page, Queues, Schedules, Stats, Workers};
+    let is = |subjects: &[Subject]| subjects.contains(&subject);
     let lists_jobs = subject.lists_jobs_or_attempts();
-    let has_limit = lists_jobs || subject == Subject::Stats;
-    let has_period = has_limit || subject == Subject::Page;
-    let has_rows = has_limit || matches!(subject, Subject::Workers | Subject::Queues | Subject::Schedules);
-    let given = [
-        ("--state", !args.state.is_empty(), matches!(subject, Subject::Jobs | Subject::Attempts)),
-        (
-            "--name",
-            args.name.is_some(),
-            has_period || matches!(subject, Subject::Queues | Subject::Schedules),
-        ),
-        ("--queue", args.queue.is_some(), has_period),
-        ("--label", args.label.is_some(), has_period),
-        ("--error-code", args.error_code.is_some(), lists_jobs),
-        ("--dead-reason", args.dead_reason.is_some(), matches!(subject, Subject::Jobs | Subject::Dead)),
-        ("--sort", args.sort.is_some(), subject == Subject::Stats),
-        ("--next", args.next.is_some(), subject == Subject::Schedules),
-        ("--since", args.since.is_some(), has_period),
-        ("--until", args.until.is_some(), has_period),
-        ("--limit", args.limit.is_some(), has_limit || args.next.is_some()),
-        ("--resolved", args.resolved, subject == Subject::Dead),
-        ("--csv", args.csv, subject.columns(args).is_some()),
-        ("--fail-if-any", args.fail_if_any, has_rows),
+    let has_limit = lists_jobs || is(&[Stats]);
+    let has_period = has_limit || is(&[Page]);
+    let of_period = "jobs, attempts, dead, stats and --html";
+    let of_state = format!("jobs and attempts, as in {}", to_type("inspect", "jobs --state running"));
+    let of_name = "jobs, attempts, dead, stats, queues, schedules and --html";
+    let of_limit = "jobs, attempts, dead, stats and schedules --next";
+    let format = args.format.0.map_or_else(String::new, |format| format!("--{}", format.name));
+    let of_format = "jobs, attempts, dead, stats and schedules";
+    // Each option: whether it is given, whether it has an effect here, and where it has.
+    let options = [
+        ("--state", !args.state.is_empty(), is(&[Jobs, Attempts]), of_state.as_str()),
+        ("--name", args.name.is_some(), has_period || is(&[Queues, Schedules]), of_name),
+        ("--queue", args.queue.is_some(), has_period, of_period),
+        ("--label", args.label.is_some(), has_period, of_period),
+        ("--error-code", args.error_code.is_some(), lists_jobs, "jobs, attempts and dead"),
+        ("--dead-reason", args.dead_reason.is_some(), is(&[Jobs, Dead]), "jobs and dead"),
+        ("--sort", args.sort.is_some(), is(&[Stats]), "stats"),
+        ("--next", args.next.is_some(), is(&[Schedules]), "schedules"),
+        ("--since", args.since.is_some(), has_period, of_period),
+        ("--until", args.until.is_some(), has_period, of_period),
+        ("--limit", args.limit.is_some(), has_limit || args.next.is_some(), of_limit),
+        ("--resolved", args.resolved, is(&[Dead]), "dead"),
+        (format.as_str(), args.format.0.is_some(), subject.columns(args).is_some(), of_format),
     ];
-    match given.iter().find(|(_, given, allowed)| *given && !allowed) {
-        Some(("--fail-if-any", ..)) => {
-            bail!(CliError::usage("--fail-if-any has no effect here: it asks whether a list has a row").hint(
-                format!(
-                    "{} fails if anything needs attention; {} if a job is dead",
-                    to_type("doctor", "--strict -q"),
-                    to_type("inspect", "dead --fail-if-any")
-                )
-            ))
-        }
-        Some((option, ..)) => {
-            let place = match *option {
-                "--state" => {
-                    &format!("jobs and attempts, as in {}", to_type("inspect", "jobs --state running"))
-                }
-                "--name" => "jobs, attempts, dead, stats, queues, schedules and --html",
-                "--dead-reason" => "jobs and dead",
-                "--error-code" => "jobs, attempts and dead",
-                "--sort" => "stats",
-                "--next" => "schedules",
-                "--resolved" => "dead",
-                "--csv" => "jobs, attempts, dead, stats and schedules",
-                "--limit" => "jobs, attempts, dead, stats and schedules --next",
-                _ => "jobs, attempts, dead, stats and --html",
-            };
-            bail!(
-                CliError::usage(format!("{option} has no effect here")).hint(format!("it goes with {place}"))
-            )
-        }
-        None => Ok(()),
+    if let Some((option, .., place)) = options.iter().find(|(_, given, allowed, _)| *given && !allowed) {
+        bail!(CliError::usage(format!("{option} has no effect here")).hint(format!("it goes with {place}")));
     }
+    if args.fail_if_any && !has_limit && !is(&[Workers, Queues, Schedules]) {
+        bail!(CliError::usage("--fail-if-any has no effect here: it asks whether a list has a row").hint(
+            format!(
+                "{} fails if anything needs attention; {} if a job is dead",
+                to_type("doctor", "--strict -q"),
+                to_type("inspect", "dead --fail-if-any")
+            )
+        ))
+    }
+    Ok(())
 }
 
 pub(super) fn limit(args: &InspectArgs, out: &Output) -> usize {
