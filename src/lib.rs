@@ -66,7 +66,7 @@
 //! | how the state of a job, or the times of a schedule, are put into words | `view/text/status.rs`, `view/text/schedule.rs`; the decision after an attempt, `model/decide.rs` |
 //! | an option of another verb | `cli/args/`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |
 //! | a verb | `cli/args/`, `cli/help.rs`, `cli/commands/` |
-//! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
+//! | an error: its words, its exit status and its hint | a row of `store/file/error.rs`, or of `jobfile/diagnostics.rs`; else the verb that meets it, or `cli/error.rs` if several verbs do |
 //! | what `enqueue` and `run` share: the jobs that a call makes, and how those ended that it waited for | `cli/commands/new_jobs.rs`, `cli/commands/ended_jobs.rs` |
 //! | how a database, a job file or a job is found | `cli/database.rs`, `cli/job_file.rs`, `cli/find_job.rs`; what is said where there is none: of a database `store/file/error.rs`, of a job file `jobfile/diagnostics.rs`, of a job `cli/suggest.rs` |
 //! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs` |

@@ -60,6 +60,16 @@ pub struct ForeignLink {
     pub owner: u32,
 }
 
+impl ForeignLink {
+    /// What to do instead.
+    pub fn way_around(&self) -> String {
+        format!(
+            "if you trust that user, name what the link leads to, {}, in its place",
+            self.target.display()
+        )
+    }
+}
+
 /// Why a path cannot be resolved.
 #[derive(Debug, Error)]
 pub enum ResolveError {

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::accounts;
 use super::args::Global;
-use super::error::{CliError, ExitStatus, become_user};
+use super::error::{CliError, become_user};
 use crate::crontab::Account;
 use crate::process;
 use crate::store::{self, Store, StoreError, StoreFile};
@@ -16,13 +16,8 @@ use crate::view::terminal::warn;
 
 /// The database file, whether it exists or not.
 pub fn store_file(global: &Global) -> Result<StoreFile> {
-    let path = store::locate(global.db.as_deref(), &|name| std::env::var_os(name)).ok_or_else(|| {
-        CliError::new(
-            ExitStatus::NOT_FOUND,
-            "the database has no directory: $HOME is not set to an absolute path",
-        )
-        .hint("name one with --db PATH or $RUNNER_DB")
-    })?;
+    let path = store::locate(global.db.as_deref(), &|name| std::env::var_os(name))
+        .ok_or_else(|| CliError::no_folder("$HOME is not set to an absolute path"))?;
     Ok(StoreFile::new(&path)?)
 }
 

@@ -9,7 +9,7 @@ use super::values::{JobOrAttempt, JobRef};
 use crate::call_target::to_type;
 use crate::model::JobState;
 use crate::store::{Filter, JobRow, StateFilter, Store};
-use crate::text::{Timestamp, listed, shown_path};
+use crate::text::{Timestamp, listed};
 use crate::worker;
 
 /// The jobs that count when a name is looked up, of which the newest is meant.
@@ -162,8 +162,7 @@ pub fn job_if_there(store: &Store, id: i64, now: Timestamp) -> Result<Option<Job
 
 /// The error for an id that no job has.
 pub fn no_such_job(store: &Store, id: i64) -> CliError {
-    let db = shown_path(store.file().path());
-    CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {id} in {db}")).hint(suggest::lists_jobs())
+    CliError::no_job(id, Some(store.file().path())).hint(suggest::lists_jobs())
 }
 
 /// Adds the start of the running attempt. It comes from the start log of the worker, because the worker writes it to the

@@ -10,7 +10,7 @@ use crate::call_target::to_type;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::model::check_name;
 use crate::store::{Filter, FilterColumn, Store};
-use crate::text::{near_names, safe_line, shell_word, shown_path};
+use crate::text::{near_names, safe_line, shell_word};
 use crate::view::terminal::warn;
 
 /// The hint for a name that is like none that a job has.
@@ -20,8 +20,7 @@ pub fn lists_jobs() -> String {
 
 /// The error for a name that no job has.
 pub fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
-    let db = shown_path(store.file().path());
-    let failure = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} in {db}"));
+    let failure = CliError::no_job(format_args!("named {name}"), Some(store.file().path()));
     if let Ok(JobOrAttempt { job: JobRef::Id(id), attempt: Some(_) }) = JobOrAttempt::parse(name) {
         return Ok(failure.hint(format!("{name} would be an attempt; write the id of its job, {id}")));
     }
@@ -147,10 +146,7 @@ pub fn without_job_file(error: anyhow::Error, verb: &str, typed: &str) -> anyhow
 
 /// The error for a name that the job file does not declare. It names the file that was read, and near names.
 pub fn not_declared(file: &JobFile, verb: &str, name: &str) -> CliError {
-    let failure = CliError::new(
-        ExitStatus::NOT_FOUND,
-        format!("there is no job {name:?} in {}", shown_path(&file.path)),
-    );
+    let failure = CliError::no_job(format_args!("{name:?}"), Some(&file.path));
     let declared = file.jobs.iter().map(|job| job.definition.name.as_str());
     if let Some(call) = call_of_command(verb, name) {
         return failure.hint(format!("to {verb} it as a command, type: {call}"));

@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
+use std::{fmt, fs, io};
 
 use annotate_snippets::{AnnotationKind, Level, Message, Renderer, Snippet};
 use serde::Serialize;
 
+use crate::call_target::CallTarget;
+use crate::model::{ExitStatus, errors};
 use crate::paths::ForeignLink;
-use crate::text::{hanging_indent, human_size, is_safe, safe_line};
+use crate::text::{hanging_indent, human_size, is_safe, safe_line, shell_word};
 
 /// A place in the text of the file, in bytes.
 pub(super) type Span = Range<usize>;
@@ -253,6 +255,16 @@ impl Distrust {
     pub(super) const fn new(why: String) -> Self {
         Self { why, to_close: None }
     }
+
+    fn ways_to_trust(&self, path: &Path) -> String {
+        let word = |path: &Path| shell_word(&path.to_string_lossy());
+        let close = self.to_close.as_deref();
+        let close = close.map(|open| format!("look at what it says, then chmod o-w {}; or ", word(open)));
+        // A link of somebody else is not followed, whoever names it.
+        let named = fs::canonicalize(path).ok().filter(|_| path.is_symlink());
+        let named = word(named.as_deref().unwrap_or(path));
+        format!("{}if you trust what it says: export RUNNER_FILE={named}", close.unwrap_or_default())
+    }
 }
 
 impl fmt::Display for Distrust {
@@ -261,32 +273,49 @@ impl fmt::Display for Distrust {
     }
 }
 
-/// Why the job file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum JobFileError {
+errors! {
+    /// Why the job file cannot be used.
+    JobFileError, to_type:
+
     /// The named file does not exist.
-    #[error("there is no job file {}", path.display())]
-    NotFound { path: PathBuf },
+    NotFound { path: PathBuf }
+        = ("there is no job file {}", path.display())
+        => ExitStatus::NOT_FOUND, format!(
+            "check the path, or write a job file with `{}`",
+            CallTarget::of_this_call().with_file(&path.to_string_lossy()).to_type("init", ""));
+
     /// No file was named, and none was found from `start_dir` upwards, nor the user's own file.
-    #[error(
-        "there is no job file: looked for jobs.toml in {} and every directory above it{}",
-        start_dir.display(),
-        user_file.as_ref().map(|path| format!(", and for {}", path.display())).unwrap_or_default()
-    )]
-    Nowhere { start_dir: PathBuf, user_file: Option<PathBuf> },
+    Nowhere { start_dir: PathBuf, user_file: Option<PathBuf> }
+        = ("there is no job file: looked for jobs.toml in {} and every directory above it{}",
+            start_dir.display(), user_file.as_ref().map(|path| format!(", and for {}", path.display())).unwrap_or_default())
+        => ExitStatus::NOT_FOUND,
+            format!("`{}` writes one here; `--file PATH` or $RUNNER_FILE names another", to_type("init", &""));
+
     /// The file was found by walking upwards, and somebody else may have written it.
-    #[error("the job file {} was not used, because {why}", path.display())]
-    Untrusted { path: PathBuf, why: Distrust },
+    Untrusted { path: PathBuf, why: Distrust }
+        = ("the job file {} was not used, because {why}", path.display())
+        => ExitStatus::PERMISSION, why.ways_to_trust(path);
+
     /// The path leads through a link of somebody else's.
-    #[error("the job file {} was not used: {link}", path.display())]
-    ForeignLink { path: PathBuf, link: ForeignLink },
-    #[error("the job file {} cannot be used: it is larger than {}", path.display(), human_size(MAX_FILE_BYTES))]
-    TooLarge { path: PathBuf },
-    #[error("cannot read the job file {}: {error}", path.display())]
-    Unreadable { path: PathBuf, error: io::Error },
-    /// The file was read, and has mistakes.
-    #[error("the job file cannot be used\n\n{0}")]
-    Mistakes(InvalidFile),
+    ForeignLink { path: PathBuf, link: ForeignLink }
+        = ("the job file {} was not used: {link}", path.display())
+        => ExitStatus::PERMISSION, link.way_around();
+
+    /// The file has more bytes than are read.
+    TooLarge { path: PathBuf }
+        = ("the job file {} cannot be used: it is larger than {}", path.display(), human_size(MAX_FILE_BYTES))
+        => ExitStatus::DATA, format!(
+            "divide it, or let a program enqueue lines that have a `command` with `{}`", to_type("enqueue", &"--batch -"));
+
+    /// The operating system refused to read it.
+    Unreadable { path: PathBuf, error: io::Error }
+        = ("cannot read the job file {}: {error}", path.display())
+        => ExitStatus::of_io(error), "make it a file that you may read, or name another with `--file PATH`";
+
+    /// The file was read, and has mistakes, which say themselves what helps.
+    Mistakes(invalid: InvalidFile)
+        = ("the job file cannot be used\n\n{invalid}")
+        => ExitStatus::DATA, "";
 }
 
 impl From<InvalidFile> for JobFileError {

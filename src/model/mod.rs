@@ -13,6 +13,7 @@ mod decide;
 mod env_file;
 mod error_code;
 mod event;
+mod exit_status;
 mod job;
 mod keys;
 mod layer;
@@ -45,6 +46,8 @@ pub use error_code::{
     LISTABLE_RESERVED, RESERVED, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED,
 };
 pub use event::{Event, PendingJob, RecordedAttempt, SkipReason, UnseenEnd};
+pub(crate) use exit_status::errors;
+pub use exit_status::{ExitStatus, ToType};
 pub use job::{Chain, Command, INHERITED_ALWAYS, JobDefinition, JobLabel, Link, OwnSchedule, job_title};
 pub use keys::{JobLayer, KEYS, KeyPlace, ReadForm, ShownValue, WholeNumber};
 pub use layer::Contradiction;

@@ -21,7 +21,6 @@ mod tests;
 pub use audit::BrokenRule;
 pub use file::caller::{Caller, ProcessRow};
 pub use file::error::{NoRoom, Result, StoreError, Untrusted};
-pub use file::objects::drop_command;
 pub use file::open::Store;
 pub use file::schema;
 pub use file::store_file::{StoreFile, locate, make_private_dir, open_lock, open_regular};

@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::{Result, bail};
 
 use crate::cli::args::{ChangeArgs, Global, ResolveArgs, RetryArgs, Selection, Unfinished};
-use crate::cli::commands::act_words::{refusal_words, show_done, show_planned, warn_of_skipped};
+use crate::cli::commands::act_words::{refusal_error, show_done, show_planned, warn_of_skipped};
 use crate::cli::definition_drift::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::find_job::{self, Named};
@@ -378,11 +378,10 @@ impl Selected {
         }
         refused.extend(self.unknown.iter().map(|id| (*id, Refusal::Unknown)));
         for (id, refusal) in refused {
-            let unknown = refusal == Refusal::Unknown;
-            let status = if unknown { ExitStatus::NOT_FOUND } else { ExitStatus::FAILED };
-            print_error(&CliError::new(status, refusal_words(&self.jobs, act, id, refusal)));
+            let error = refusal_error(&self.jobs, act, id, refusal);
+            print_error(&error);
             // An unknown id outweighs a job that was left as it is.
-            exit = exit.max(status);
+            exit = exit.max(error.status);
         }
         Ok(exit)
     }

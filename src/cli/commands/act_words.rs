@@ -6,6 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::call_target::to_type;
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{JobState, Phase};
@@ -15,12 +16,12 @@ use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::status::{dependency_text, holds_back_text, limit_text, worker_trouble_text};
 
-/// Names a job that was left, with the reason.
-pub fn refusal_words(jobs: &BTreeMap<i64, JobRow>, act: Act<'_>, id: i64, refusal: Refusal) -> String {
+/// The error of a job that was left, with the reason.
+pub fn refusal_error(jobs: &BTreeMap<i64, JobRow>, act: Act<'_>, id: i64, refusal: Refusal) -> CliError {
     let redefine = matches!(act, Act::ReplaceEnded { .. });
     let option = if redefine { " --redefine" } else { "" };
-    match (refusal, act) {
-        (Refusal::Unknown, _) => format!("there is no job {id}"),
+    let what = match (refusal, act) {
+        (Refusal::Unknown, _) => return CliError::no_job(id, None),
         (Refusal::State(state), Act::Change(_) | Act::ReplacePending { .. }) => {
             let again = match (jobs.get(&id), state) {
                 (Some(JobRow { replaced_by: Some(by), .. }), _) => format!("; job {by} has replaced it"),
@@ -30,49 +31,48 @@ pub fn refusal_words(jobs: &BTreeMap<i64, JobRow>, act: Act<'_>, id: i64, refusa
                 }
                 _ => String::new(),
             };
-            format!("job {id} is {state}; only pending jobs are changed{again}")
+            format!("is {state}; only pending jobs are changed{again}")
         }
         (Refusal::State(state), Act::Resolve { .. }) => {
-            format!(
-                "job {id} is {state}; only dead jobs, and those that succeeded with a warning, are resolved"
-            )
+            format!("is {state}; only dead jobs, and those that succeeded with a warning, are resolved")
         }
         (Refusal::State(JobState::Pending), Act::ReplaceEnded { jobs: new, .. }) if new.contains_key(&id) => {
             let change = to_type("change", format_args!("{id} --redefine"));
-            format!("job {id} is pending; {change} puts a new job in its place")
+            format!("is pending; {change} puts a new job in its place")
         }
         (Refusal::State(JobState::Pending), _) if !redefine => {
             let now = to_type("change", format_args!("{id} --now"));
-            format!("job {id} is pending; {now} makes it due")
+            format!("is pending; {now} makes it due")
         }
         (Refusal::State(state), _) => {
             let done = if redefine { "replaced" } else { "put back" };
-            format!("job {id} is {state}; only dead and cancelled jobs are {done}")
+            format!("is {state}; only dead and cancelled jobs are {done}")
         }
         (Refusal::NotRetryable, _) => {
             let forced = to_type("retry", format_args!("{id}{option} --force"));
-            format!("job {id} is declared retryable = false; {forced} runs it again")
+            format!("is declared retryable = false; {forced} runs it again")
         }
         (Refusal::AdHoc, _) => {
             let instead = "cancel it, and enqueue it again as it should be";
-            format!("job {id} was left: it is ad hoc, and no job file has a definition of it; {instead}")
+            format!("was left: it is ad hoc, and no job file has a definition of it; {instead}")
         }
         (Refusal::Undeclared, _) => {
             let name = jobs.get(&id).map_or("it", |job| &job.definition.name);
-            format!("job {id} was left: the job file does not declare {name} any more")
+            format!("was left: the job file does not declare {name} any more")
         }
         (Refusal::NewerLeft(newer), _) => {
-            format!("job {id} was left, because job {newer}, which does the same, was left")
+            format!("was left, because job {newer}, which does the same, was left")
         }
-        (Refusal::Replaced(by), _) => format!("job {id} was left: job {by} has replaced it before"),
+        (Refusal::Replaced(by), _) => format!("was left: job {by} has replaced it before"),
         (Refusal::ExpiresBefore(expiry), _) => {
             let expiry = local_time(expiry);
-            format!("job {id} was left: it has started before, so its expiry stays, which is {expiry}")
+            format!("was left: it has started before, so its expiry stays, which is {expiry}")
         }
         (Refusal::KeyTaken(owner), _) => {
-            format!("job {id} was left: its unique key is held by job {owner}")
+            format!("was left: its unique key is held by job {owner}")
         }
-    }
+    };
+    CliError::new(ExitStatus::FAILED, format!("job {id} {what}"))
 }
 
 /// Prints what was done to the job with this id. `job` is that job after the act, or the job that has replaced it.

@@ -72,7 +72,7 @@ pub fn plan(global: &Global, verb: &'static str, args: &EnqueueArgs) -> Result<P
     if args.stdin {
         let mut named = plan.jobs.iter_mut().filter(|job| !job.is_dependency);
         let (Some(job), None) = (named.next(), named.next()) else {
-            bail!(CliError::usage("--stdin is for a single job"));
+            bail!(CliError::for_one_job("--stdin"));
         };
         job.stdin = Some(read_input()?);
     }
@@ -143,7 +143,7 @@ fn check_keys(options: &JobOptions, single: bool) -> Result<()> {
         ("--idempotency-key", options.idempotency_key.is_some()),
     ] {
         if given && !single {
-            bail!(CliError::usage(format!("{option} is for a single job")));
+            bail!(CliError::for_one_job(option));
         }
     }
     Ok(())

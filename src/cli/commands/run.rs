@@ -151,7 +151,7 @@ fn end(
         RunStart::Enqueued(_) | RunStart::TakenOn(_) => store.job_of_run(worker)?.unwrap_or(id),
     };
     let Some(job) = find_job::job_if_there(&store, id, clock::now())? else {
-        bail!(CliError::new(ExitStatus::NOT_FOUND, format!("job {id} was removed while it was run")));
+        bail!(CliError::removed(id, "run"));
     };
     let created = matches!(start, RunStart::Enqueued(_));
     if !job.state.is_final() {

@@ -75,13 +75,8 @@ fn database(global: &Global, owner: &Owner) -> Result<StoreFile> {
         return database::store_file(global);
     }
     let home = |name: &str| (name == "HOME").then(|| OsString::from(&owner.account.home));
-    let path = store::locate(None, &home).ok_or_else(|| {
-        CliError::new(
-            ExitStatus::NOT_FOUND,
-            format!("{} has no home, and so no database", owner.account.name),
-        )
-        .hint("name one with --db PATH")
-    })?;
+    let path = store::locate(None, &home)
+        .ok_or_else(|| CliError::no_folder(format_args!("{} has no home", owner.account.name)))?;
     Ok(StoreFile::new(&path)?)
 }
 

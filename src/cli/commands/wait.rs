@@ -36,7 +36,7 @@ pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitSta
     for id in &ids {
         if store.job(*id, clock::now())?.is_none() {
             exit = ExitStatus::NOT_FOUND;
-            print_error(&CliError::new(exit, format!("there is no job {id}")));
+            print_error(&CliError::no_job(id, None));
         }
     }
     if exit != ExitStatus::SUCCESS {
@@ -175,8 +175,7 @@ impl Waiter {
         loop {
             let now = clock::now();
             let Some(job) = store.job(id, now)? else {
-                let what = format!("job {id} was removed while it was waited for");
-                bail!(CliError::new(ExitStatus::NOT_FOUND, what));
+                bail!(CliError::removed(id, "waited for"));
             };
             let changed_to = store.changed_to(id)?;
             if changed_to != id {

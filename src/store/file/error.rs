@@ -1,4 +1,4 @@
-//! The errors of the store, and their words. What to do about each, and its exit status, stands in `cli/error.rs`.
+//! The errors of the store, each a row: its words, its exit status, and what to do about it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,155 +8,228 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use super::version::Version;
-use crate::paths::ForeignLink;
+use crate::model::{ExitStatus, ToType, errors};
+use crate::paths::{ForeignLink, is_gone};
+use crate::text::shell_word;
 
 pub type Result<T> = std::result::Result<T, StoreError>;
 
-/// Why the store could not do something. None of these is about a job that failed.
-#[derive(Debug, Error)]
-pub enum StoreError {
+errors! {
+    /// Why the store could not do something. None of these is about a job that failed.
+    StoreError, to_type:
+
     /// There is no database, and this verb does not create one.
-    #[error("there is no database yet at {}", .0.display())]
-    Missing(PathBuf),
+    Missing(path: PathBuf)
+        = ("there is no database yet at {}", path.display())
+        => ExitStatus::NOT_FOUND, format!("{} creates it; --db or $RUNNER_DB names another one", to_type("enqueue", &""));
+
     /// The file is something else.
-    #[error("{path} is not a runner database: {1}; it was not touched", path = .0.display())]
-    Foreign(PathBuf, &'static str),
-    /// The file holds our tables, and the two numbers that say so are gone.
-    #[error("the database {} has lost its mark, as a copy does that was made with .dump or .clone of sqlite3; it was not touched", path.display())]
-    LostMark {
-        path: PathBuf,
-        /// The `application_id` that it should have.
-        application: u32,
-        /// The version that its tables have.
-        version: Version,
-    },
+    Foreign(path: PathBuf, what: &'static str)
+        = ("{} is not a runner database: {what}; it was not touched", path.display())
+        => ExitStatus::IO, "name another file with --db or $RUNNER_DB";
+
+    /// The file holds our tables, and the two numbers that say so are gone: the `application_id` that it should have, and the
+    /// version that its tables have.
+    LostMark { path: PathBuf, application: u32, version: Version }
+        = ("the database {} has lost its mark, as a copy does that was made with .dump or .clone of sqlite3; it was not touched",
+            path.display())
+        => ExitStatus::IO, format!(
+            "`sqlite3 {} 'PRAGMA application_id = {application:#x}; PRAGMA user_version = {}'` gives it back; {} makes a copy \
+             that keeps it",
+            shell_word(&path.to_string_lossy()), version.0, to_type("backup", &"FILE"));
+
     /// The file is ours and damaged. The path is there if the damage was found while opening.
-    #[error("the database{path} is damaged: {1}{untouched}",
-            path = .0.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default(),
-            untouched = if .0.is_some() { "; it was not touched" } else { "" })]
-    Damaged(Option<PathBuf>, String),
+    Damaged(path: Option<PathBuf>, what: String)
+        = ("the database{} is damaged: {what}{}",
+            path.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default(),
+            if path.is_some() { "; it was not touched" } else { "" })
+        => ExitStatus::IO, to_restore(to_type);
+
     /// The file has a trigger of this name that is not of runner.
-    #[error("the database {} is damaged: somebody has added or changed the trigger {:?}, which would run with our statements; it was not touched", .0.display(), .1)]
-    ForeignTrigger(PathBuf, String),
+    ForeignTrigger(path: PathBuf, name: String)
+        = ("the database {} is damaged: somebody has added or changed the trigger {:?}, which would run with our statements; it was not touched",
+            path.display(), name)
+        => ExitStatus::IO, format!("`{}` removes it", drop_command(path, "trigger", name));
+
     /// The file is of another major version.
-    #[error("the database {} is of version {found}, and this runner knows version {known}; it was not touched", path.display())]
-    OtherMajor { path: PathBuf, found: Version, known: Version },
+    OtherMajor { path: PathBuf, found: Version, known: Version }
+        = ("the database {} is of version {found}, and this runner knows version {known}; it was not touched", path.display())
+        => ExitStatus::OTHER_VERSION, match found.major() {
+            newer if newer > known.major() => format!("use a runner that knows version {newer}"),
+            0 => "it was made before the first release; name another file with --db".to_owned(),
+            older => format!("the last runner that knows version {older} brings it up to version {}", older + 1),
+        };
+
     /// The file is of an older minor version, and this user may not write to it.
-    #[error("the database {} is of version {found}, and cannot be brought up to version {known}: this user may not write to it", path.display())]
-    NotUpgraded { path: PathBuf, found: Version, known: Version },
+    NotUpgraded { path: PathBuf, found: Version, known: Version }
+        = ("the database {} is of version {found}, and cannot be brought up to version {known}: this user may not write to it",
+            path.display())
+        => ExitStatus::IO, format!(
+            "run `{}` once where the file can be written, or read it with the runner that wrote it", to_type("doctor", &""));
+
     /// A newer runner has written a definition that this one cannot read.
-    #[error(
-        "a job definition uses what version {needs} of the database brought, and this runner knows version {known}"
-    )]
-    NeedsNewer { needs: Version, known: Version },
+    NeedsNewer { needs: Version, known: Version }
+        = ("a job definition uses what version {needs} of the database brought, and this runner knows version {known}")
+        => ExitStatus::OTHER_VERSION, "use the runner that enqueued it";
+
     /// The file lies on a file system whose locks cannot be trusted.
-    #[error("the database {path} would lie on {1}, where file locks cannot be trusted", path = .0.display())]
-    Network(PathBuf, &'static str),
-    /// The file lies on a file system that lacks what is needed.
-    #[error("the database {} would lie on {file_system}, where {why}", path.display())]
-    Unfit {
-        path: PathBuf,
-        /// Its type, as the list of mounts has it.
-        file_system: String,
-        /// A clause that says what cannot be done there.
-        why: String,
-    },
+    Network(path: PathBuf, file_system: &'static str)
+        = ("the database {} would lie on {file_system}, where file locks cannot be trusted", path.display())
+        => ExitStatus::IO, ON_LOCAL_DISK;
+
+    /// The file lies on a file system that lacks what is needed: its type, as the list of mounts has it, and a clause that says
+    /// what cannot be done there.
+    Unfit { path: PathBuf, file_system: String, why: String }
+        = ("the database {} would lie on {file_system}, where {why}", path.display())
+        => ExitStatus::IO, ON_LOCAL_DISK;
+
     /// The file is mounted by itself, without its folder.
-    #[error("the database {} is mounted as a single file; jobs would be lost, because its newest data lies in a log beside it that only one side of the mount would find", .0.display())]
-    Mounted(PathBuf),
+    Mounted(path: PathBuf)
+        = ("the database {} is mounted as a single file; jobs would be lost, because its newest data lies in a log beside it that only one side of the mount would find",
+            path.display())
+        => ExitStatus::IO, format!(
+            "mount the folder of the database instead, for example: docker run -v /srv/runner:{}",
+            path.parent().unwrap_or(path).display());
+
     /// The path leads through a link of somebody else's.
-    #[error("the database {} is not used: {link}", path.display())]
-    ForeignLink { path: PathBuf, link: ForeignLink },
+    ForeignLink { path: PathBuf, link: ForeignLink }
+        = ("the database {} is not used: {link}", path.display())
+        => ExitStatus::PERMISSION, link.way_around();
+
     /// The file has this many names; under another one SQLite would not find its log.
-    #[error("the database {path} has {1} names (hard links); under a second name its newest data would not be found", path = .0.display())]
-    HardLinked(PathBuf, u64),
+    HardLinked(path: PathBuf, names: u64)
+        = ("the database {} has {names} names (hard links); under a second name its newest data would not be found",
+            path.display())
+        => ExitStatus::IO, "remove the other names of the file";
+
     /// The file was moved or removed, or another one was put in its place.
-    #[error("the database {} was moved or removed while it was in use; what was written since lies in the file that was there", .0.display())]
-    Moved(PathBuf),
+    Moved(path: PathBuf)
+        = ("the database {} was moved or removed while it was in use; what was written since lies in the file that was there",
+            path.display())
+        => ExitStatus::IO, "stop what uses a database before you move it";
+
     /// Another process has the file open.
-    #[error("the database {} could not be replaced: for 10 s another process had it open", .0.display())]
-    InUse(PathBuf),
+    InUse(path: PathBuf)
+        = ("the database {} could not be replaced: for 10 s another process had it open", path.display())
+        => ExitStatus::LATER,
+            "end what waits for its jobs, follows them or has it open in sqlite3, and try again; fuser shows the processes";
+
     /// Processes of the jobs of a database that is to be replaced are left, and cannot be ended.
-    #[error("nothing was restored: what ran on {} is not over: {}", .0.display(), .1)]
-    Leftovers(PathBuf, String),
+    Leftovers(path: PathBuf, processes: String)
+        = ("nothing was restored: what ran on {} is not over: {processes}", path.display())
+        => ExitStatus::LATER, "end it with kill -KILL and its number, as root if it is another user's, and try again";
+
     /// This user may not write to the file, or not beside it.
-    #[error("{} cannot be changed: it or its directory may not be written here", .0.display())]
-    NotWritable(PathBuf),
+    NotWritable(path: PathBuf)
+        = ("{} cannot be changed: it or its directory may not be written here", path.display())
+        => ExitStatus::PERMISSION, "copy it, with what lies beside it, to a directory of your own, and name the copy with --db";
+
     /// Beside a file that cannot be written lies this log, which cannot be read without an index of it.
-    #[error("{} cannot be read: {} holds changes, and SQLite can write no index of them here", .0.display(), .1.display())]
-    UnreadableLog(PathBuf, PathBuf),
+    UnreadableLog(path: PathBuf, log: PathBuf)
+        = ("{} cannot be read: {} holds changes, and SQLite can write no index of them here", path.display(), log.display())
+        => ExitStatus::IO, "copy both files to a directory of your own, and name the copy of the first with --db";
+
     /// The file changed, though nothing could be written or locked where it was read.
-    #[error("{} changed while it was read from a place where it cannot be locked", .0.display())]
-    ChangedWhileRead(PathBuf),
+    ChangedWhileRead(path: PathBuf)
+        = ("{} changed while it was read from a place where it cannot be locked", path.display())
+        => ExitStatus::LATER, "try again";
+
     /// Other users may have written the file.
-    #[error("the database {} is not used: {}", .0.path.display(), .0.why)]
-    Untrusted(Box<Untrusted>),
+    Untrusted(untrusted: Box<Untrusted>)
+        = ("the database {} is not used: {}", untrusted.path.display(), untrusted.why)
+        => ExitStatus::PERMISSION, untrusted.own_folder();
+
     /// The operating system refused this.
-    #[error("could not {0}: {1}")]
-    Io(String, io::Error),
+    Io(what: String, error: io::Error)
+        = ("could not {what}: {error}")
+        => ExitStatus::of_io(error), ANOTHER_PLACE;
+
     /// Another process held the write lock for longer than the busy timeout.
-    #[error("the database was busy for 10 s: other processes kept writing to it")]
-    Busy,
+    Busy
+        = ("the database was busy for 10 s: other processes kept writing to it")
+        => ExitStatus::LATER, format!("try again; {} shows who works on it", to_type("inspect", &"workers"));
+
     /// The same for a file that is not in WAL mode, where whoever reads it keeps writers out.
-    #[error("the database {} was busy for 10 s: another process kept it locked, and one that only reads it can, because it is not in WAL mode", .0.display())]
-    BusyWithoutWal(PathBuf),
+    BusyWithoutWal(path: PathBuf)
+        = ("the database {} was busy for 10 s: another process kept it locked, and one that only reads it can, because it is not in WAL mode",
+            path.display())
+        => ExitStatus::LATER, format!(
+            "`fuser {}` shows who has it open; once that has ended, the next command that writes puts it back into WAL mode",
+            shell_word(&path.to_string_lossy()));
+
     /// No room on the disk, or another reason for which a file may not be written now.
-    #[error("{0}: nothing was written")]
-    Full(NoRoom),
+    Full(why: NoRoom)
+        = ("{why}: nothing was written")
+        => ExitStatus::IO, format!("{}, and try again", why.way_to_room(to_type));
+
     /// A commit failed in a way that leaves open whether it is on disk.
-    #[error("the database could not say whether the last change is on disk ({0})")]
-    CommitUnknown(rusqlite::Error),
+    CommitUnknown(error: rusqlite::Error)
+        = ("the database could not say whether the last change is on disk ({error})")
+        => ExitStatus::IO, format!("look with {} before you do it again", to_type("inspect", &""));
+
     /// The file holds a value that runner never writes.
-    #[error("the database holds something that makes no sense: {0}")]
-    InvalidData(String),
-    /// An unfinished job holds the unique key of a job to be enqueued, and the conflict is not to be skipped.
-    #[error("the unique key {key:?} is held by job {holder}{}", if *.started { ", which has started and cannot be replaced" } else { "" })]
-    KeyHeld {
-        key: String,
-        /// The job that holds the key.
-        holder: i64,
-        /// The holder was to be replaced, but has started.
-        started: bool,
-        /// Which of the jobs to be enqueued, from 0.
-        index: usize,
-    },
-    /// A job of the same name from another job file holds the unique key of a job to be enqueued.
-    #[error(
-        "the unique key {key:?} is held by job {holder}, which has the same name and is of another job file, {file}"
-    )]
-    KeyOfNamesake {
-        key: String,
-        /// The job that holds the key.
-        holder: i64,
-        /// The file of that job.
-        file: String,
-        /// Which of the jobs to be enqueued, from 0.
-        index: usize,
-    },
-    /// The idempotency key of a job to be enqueued belongs to a job that does other work.
-    #[error("the idempotency key {key:?} belongs to job {first}, which does other work ({difference})")]
-    KeyOfOtherWork {
-        key: String,
-        /// The job that got the key.
-        first: i64,
-        /// What differs, in a few words.
-        difference: &'static str,
-        /// Which of the jobs to be enqueued, from 0.
-        index: usize,
-    },
-    /// A job to be enqueued depends on this one, which does not exist.
-    #[error("there is no job {id} to wait for")]
-    NoDependency {
-        id: i64,
-        /// Which of the jobs to be enqueued depends on it, from 0.
-        index: usize,
-    },
+    InvalidData(what: String)
+        = ("the database holds something that makes no sense: {what}")
+        => ExitStatus::IO, to_restore(to_type);
+
+    /// An unfinished job, the holder, has the unique key of a job to be enqueued, and the conflict is not to be skipped. It may have
+    /// started, and then it cannot be replaced. The index says which of the jobs to be enqueued, from 0.
+    KeyHeld { key: String, holder: i64, started: bool, index: usize }
+        = ("the unique key {key:?} is held by job {holder}{}",
+            if *started { ", which has started and cannot be replaced" } else { "" })
+        => ExitStatus::LATER, format!("{} shows it; --on-conflict skip takes it as it is", to_type("inspect", holder));
+
+    /// A job of the same name from another job file holds the unique key of the job of this index.
+    KeyOfNamesake { key: String, holder: i64, file: String, index: usize }
+        = ("the unique key {key:?} is held by job {holder}, which has the same name and is of another job file, {file}")
+        => ExitStatus::LATER, if is_gone(Path::new(file)) {
+            let take = to_type("change", &format_args!("{holder} --redefine --file FILE"));
+            format!("that file is gone; if FILE is what has become of it, {take} takes the job along")
+        } else {
+            format!("{} shows it; give one of the two another unique_key", to_type("inspect", holder))
+        };
+
+    /// The idempotency key of the job of this index belongs to a job that does other work; the difference is a few words.
+    KeyOfOtherWork { key: String, first: i64, difference: &'static str, index: usize }
+        = ("the idempotency key {key:?} belongs to job {first}, which does other work ({difference})")
+        => ExitStatus::DATA, format!("{} shows it; give other work a key of its own", to_type("inspect", first));
+
+    /// The job of this index depends on one that does not exist.
+    NoDependency { id: i64, index: usize }
+        = ("there is no job {id} to wait for")
+        => ExitStatus::NOT_FOUND, format!("{} lists the jobs that there are", to_type("inspect", &"jobs"));
+
     /// Another job file has applied a schedule of this name.
-    #[error("nothing was applied: {file} has applied a schedule of the name {name:?}")]
-    AppliedElsewhere { name: String, file: String },
+    AppliedElsewhere { name: String, file: String }
+        = ("nothing was applied: {file} has applied a schedule of the name {name:?}")
+        => ExitStatus::DATA, "rename the job";
+
     /// Any other error of SQLite.
-    #[error("the database said: {0}")]
-    Sqlite(rusqlite::Error),
+    Sqlite(error: rusqlite::Error)
+        = ("the database said: {error}")
+        => status_of(error), ANOTHER_PLACE;
+}
+
+const ANOTHER_PLACE: &str = "see --db and $RUNNER_DB for another place";
+const ON_LOCAL_DISK: &str = "name a file on a local disk with --db or $RUNNER_DB";
+
+fn to_restore(to_type: ToType<'_>) -> String {
+    let restore = to_type("restore", &"FILE");
+    format!("{restore} puts a backup in the database's place and keeps the damaged one; --db names another")
+}
+
+/// The command that removes an object of a database.
+pub fn drop_command(path: &Path, kind: &str, name: &str) -> String {
+    let statement = format!("DROP {} \"{}\"", kind.to_ascii_uppercase(), name.replace('"', "\"\""));
+    format!("sqlite3 {} {}", shell_word(&path.to_string_lossy()), shell_word(&statement))
+}
+
+fn status_of(error: &rusqlite::Error) -> ExitStatus {
+    match error.sqlite_error_code() {
+        Some(Sqlite::PermissionDenied | Sqlite::ReadOnly | Sqlite::CannotOpen) => ExitStatus::PERMISSION,
+        Some(_) => ExitStatus::IO,
+        None => ExitStatus::INTERNAL,
+    }
 }
 
 impl StoreError {
@@ -260,6 +333,25 @@ pub enum NoRoom {
     ReadOnly,
 }
 
+impl NoRoom {
+    fn way_to_room(self, to_type: ToType<'_>) -> String {
+        let way = match self {
+            Self::Disk => {
+                return format!(
+                    "make room on the disk of the database, which {} names",
+                    to_type("doctor", &"")
+                );
+            }
+            Self::Quota => "remove files of yours on the disk of the database, or ask for a larger quota",
+            Self::FileSize => "raise the limit (`ulimit -f`, LimitFSIZE= of a service)",
+            Self::ReadOnly => {
+                "look in the kernel's log (dmesg) for the reason, mount the file system for writing"
+            }
+        };
+        way.to_owned()
+    }
+}
+
 /// The calls of SQLite that fail for want of room, and leave their reason in `errno`.
 const WRITING: [i32; 4] =
     [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_TRUNCATE, ffi::SQLITE_IOERR_SHMSIZE];
@@ -312,4 +404,13 @@ pub struct Untrusted {
     pub owner: Option<(u32, u32)>,
     /// Others may create files in the folder.
     pub is_folder_shared: bool,
+}
+
+impl Untrusted {
+    fn own_folder(&self) -> String {
+        // A folder in which everybody may create files is where the caller wanted the database to lie.
+        let folder = self.path.parent().filter(|_| self.is_folder_shared);
+        let folder = folder.map_or_else(|| "~".to_owned(), |path| shell_word(&path.to_string_lossy()));
+        format!("use one in a folder that is made for you alone: --db {folder}/runner/runner.db")
+    }
 }

@@ -10,11 +10,10 @@ use std::sync::LazyLock;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
-use super::error::{Result, StoreError};
+use super::error::{Result, StoreError, drop_command};
 use super::row::{all, value};
 use super::schema::{self, UpgradeStep, tokens, version_of};
 use super::version::Version;
-use crate::text::shell_word;
 
 /// The statements that SQLite stores begin with one of these, however they were typed. The last one is that of a table whose
 /// rows come from a module.
@@ -168,12 +167,6 @@ fn first_name(sql: &str) -> Option<String> {
         name.push_str(closing);
         rest = after;
     }
-}
-
-/// The command that removes an object.
-pub fn drop_command(path: &Path, kind: &str, name: &str) -> String {
-    let statement = format!("DROP {} \"{}\"", kind.to_ascii_uppercase(), name.replace('"', "\"\""));
-    format!("sqlite3 {} {}", shell_word(&path.to_string_lossy()), shell_word(&statement))
 }
 
 /// A name or a word for a kind, in lower case.

@@ -14,7 +14,7 @@ pub use self::no_worker::{
 };
 pub use self::words::at_limit;
 use self::words::{Advice, Words, ids, jobs_text};
-use crate::call_target::{self, CallTarget};
+use crate::call_target::CallTarget;
 use crate::model::{Attention, AttentionSubject, Limits, Way};
 use crate::store::problem::{
     AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OverdueReason,
@@ -38,11 +38,6 @@ pub fn attention(
     let mut list: Vec<Attention> = found.into_iter().map(|found| advice.entry(found)).collect();
     Attention::sort(&mut list);
     list
-}
-
-/// What makes a database where there is none.
-pub fn creates_database() -> String {
-    format!("{} creates it", call_target::to_type("enqueue", ""))
 }
 
 /// A process that could not be ended: whose it is, and of which attempt.

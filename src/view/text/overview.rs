@@ -9,7 +9,7 @@ use crate::call_target::{CallTarget, to_type};
 use crate::store::{JobCounts, JobRow, RecentName, StoreError, StoredSchedule, WorkerStatus};
 use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line, shown_path};
 use crate::view::advice::folders::FilesOfNames;
-use crate::view::advice::{creates_database, nothing_until_worker};
+use crate::view::advice::nothing_until_worker;
 use crate::view::snapshot::Snapshot;
 use crate::view::terminal::{Column, Output, Style, Table, mark};
 
@@ -68,7 +68,7 @@ pub fn draw_path(out: &mut Output, path: &Path) {
 pub fn draw_empty(out: &mut Output, path: &Path) {
     out.line(safe_line(&StoreError::Missing(path.to_owned()).to_string()));
     let (hello, drain) = (to_type("enqueue", "-- echo hello"), to_type("work", "--drain"));
-    out.prose("", &format!("{}: {hello}, then {drain}", creates_database()));
+    out.prose("", &format!("{} creates it: {hello}, then {drain}", to_type("enqueue", "")));
 }
 
 /// Draws a word, in its colour if it is a state, and a text beside it.
