@@ -1,6 +1,8 @@
 //! The texts of help: the page of the whole program, the frame of each verb's page, and the examples of the longer
 //! verbs. The options themselves are in `args`, whose doc comments are their help.
 
+use std::sync::LazyLock;
+
 use clap::{Arg, Command};
 
 /// Adds the program's own pages of help to the command line.
@@ -11,20 +13,14 @@ pub fn with_help(command: Command) -> Command {
         .after_help(NEXT)
         .after_long_help(COMMON_OPTIONS)
         .mut_subcommands(|verb| verb.help_template(VERB))
-        // A run is due now.
-        .mut_subcommand("run", |run| {
-            run.mut_arg("delay", |arg| arg.hide(true)).mut_arg("at", |arg| arg.hide(true))
-        })
-        .mut_subcommand("run", |run| run.mut_args(|arg| hide_rare(arg, true)).help_template(VERB_OF_A_JOB))
-        .mut_subcommand("enqueue", |enqueue| {
-            enqueue.mut_args(|arg| hide_rare(arg, true)).help_template(VERB_OF_A_JOB)
-        })
+        .mut_subcommand("run", |run| run.help_template(VERB_OF_A_JOB))
+        .mut_subcommand("enqueue", |enqueue| enqueue.help_template(VERB_OF_A_JOB))
 }
 
 /// The verb as the manual page shows it: with the options that its help only names.
 pub fn in_full(verb: &Command) -> Command {
     match verb.get_name() {
-        "run" | "enqueue" => verb.clone().mut_args(|arg| hide_rare(arg, false)),
+        "run" | "enqueue" => verb.clone().mut_args(|arg| if is_rare(&arg) { arg.hide(false) } else { arg }),
         _ => verb.clone(),
     }
 }
@@ -38,13 +34,26 @@ pub fn manual(verb: &str) -> Option<&'static str> {
     }
 }
 
-/// Hides what the help of `run` and `enqueue` only names, so that it stays below forty lines, and the arguments that their usage
-/// shows.
-fn hide_rare(arg: Arg, hidden: bool) -> Arg {
-    let names = VERB_OF_A_JOB.split("{after-help}").take(1).flat_map(str::split_whitespace);
-    let is_named = |long| names.clone().any(|name| name.strip_prefix("--") == Some(long));
-    if arg.is_positional() || arg.get_long().is_some_and(is_named) { arg.hide(hidden) } else { arg }
+/// Hides what the help of `run` and `enqueue` only names.
+pub fn hide_rare(arg: Arg) -> Arg {
+    if is_rare(&arg) { arg.hide(true) } else { arg }
 }
+
+/// Hides what the help of `run` does not show: its job is due now.
+pub fn hide_from_run(arg: Arg) -> Arg {
+    if ["delay", "at"].contains(&arg.get_id().as_str()) { arg.hide(true) } else { hide_rare(arg) }
+}
+
+/// Whether the help of `run` and `enqueue` only names this, so that it stays below forty lines: an option of the last lines, or an
+/// argument that their usage shows.
+fn is_rare(arg: &Arg) -> bool {
+    arg.is_positional() || arg.get_long().is_some_and(|long| RARE.contains(&long))
+}
+
+static RARE: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let words = VERB_OF_A_JOB.split("{after-help}").take(1).flat_map(str::split_whitespace);
+    words.filter_map(|word| word.strip_prefix("--")).collect()
+});
 
 /// With `NEXT` it has at most 23 lines of 60 columns, because the prompt takes the last of a terminal's 24 lines.
 const PROGRAM: &str = "\

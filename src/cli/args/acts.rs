@@ -8,7 +8,7 @@ use crate::model::ErrorCode;
 use crate::store::{Due, Filter};
 use crate::text::{Millis, Timestamp};
 
-/// Jobs, or the unfinished ones that filters select.
+// Jobs, or the unfinished ones that filters select.
 #[derive(Debug, Args)]
 pub struct Unfinished {
     /// Jobs; a name stands for its one unfinished job
@@ -33,7 +33,7 @@ impl Unfinished {
     }
 }
 
-/// Jobs, or the dead letters that filters select.
+// Jobs, or the dead letters that filters select.
 #[derive(Debug, Default, Args)]
 pub struct Selection {
     /// Jobs; a name stands for the newest dead job of that name

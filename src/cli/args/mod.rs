@@ -61,7 +61,9 @@ pub struct Global {
     pub utc: bool,
 }
 
+// Only the verb that is called gets its arguments.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Verb {
     /// Write a small commented jobs.toml in this folder, or one with the jobs of a crontab; never over an existing one
     #[command(after_help = help::INIT)]
@@ -148,6 +150,17 @@ mod tests {
         "enqueue", "inspect", "retry", "check", "--", "-c", "-q", "--db", "--in", "5m", "--state", "dead,on",
         "7.2", "A=b", "-j2", "--exit=3",
     ];
+
+    #[test]
+    fn the_arguments_of_a_verb_leave_its_description_as_it_is() {
+        let listed = Cli::command();
+        let mut built = listed.clone();
+        built.build();
+        for verb in listed.get_subcommands() {
+            let full = built.find_subcommand(verb.get_name()).expect("the verb");
+            assert_eq!(full.get_about().map(ToString::to_string), verb.get_about().map(ToString::to_string));
+        }
+    }
 
     proptest! {
         #[test]

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::help;
 use crate::cli::options::JobOptions;
 use crate::cli::values::{self, JobRef};
 use crate::text::Millis;
 
 #[derive(Debug, Default, Args)]
+#[command(mut_args(help::hide_from_run))]
 pub struct RunArgs {
     /// A job of the job file
     #[arg(value_name = "NAME", num_args = 0..=1)]
@@ -25,6 +27,7 @@ pub struct RunArgs {
 }
 
 #[derive(Debug, Default, Args)]
+#[command(mut_args(help::hide_rare))]
 pub struct EnqueueArgs {
     /// Jobs of the job file
     #[arg(value_name = "NAME")]

@@ -70,9 +70,11 @@ fn complete(shell: &dyn EnvCompleter) -> Option<Vec<u8>> {
     let words: Vec<OsString> = env::args_os().skip_while(|word| word != "--").skip(1).collect();
     words.first()?;
     let words = without_equals_signs(words);
-    let mut command = command(&Arc::new(Typed::new(&words)));
-    if words.last().is_none_or(|word| word.is_empty()) {
-        command = without_options(command).disable_help_flag(true).disable_version_flag(true);
+    let hides_options = words.last().is_none_or(|word| word.is_empty());
+    let cli = Cli::command().disable_help_flag(hides_options).disable_version_flag(hides_options);
+    let mut command = with_candidates(cli, &Arc::new(Typed::new(&words)));
+    if hides_options {
+        command = without_options(command);
     }
     let mut answer = Vec::new();
     let here = env::current_dir().ok();
@@ -81,8 +83,12 @@ fn complete(shell: &dyn EnvCompleter) -> Option<Vec<u8>> {
 }
 
 /// The command line with candidates for the values of its arguments.
-fn command(typed: &Arc<Typed>) -> Command {
-    let cli = Cli::command().mut_args(|option| option.hide(false));
+fn with_candidates(cli: Command, typed: &Arc<Typed>) -> Command {
+    let show = |cli: Command| cli.mut_args(|known| known.hide(false));
+    let mut cli = show(cli);
+    // The verbs have no arguments before.
+    cli.build();
+    let cli = cli.mut_subcommands(show);
     // The words after `--` are a command or its arguments, most often files.
     if typed.has("--") {
         let path = |word: Arg| if word.is_positional() { word.value_hint(ValueHint::AnyPath) } else { word };
