@@ -224,7 +224,12 @@ pub fn open_named_file(path: &Path) -> io::Result<Result<File, &'static str>> {
     // By this name it is the file that was found, whatever lies at its path now.
     let same = format!("/proc/self/fd/{}", found.as_raw_fd());
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
-    File::options().read(true).custom_flags(flags).open(same).map(Ok)
+    let opened = File::options().read(true).custom_flags(flags).open(same);
+    opened.map(Ok).map_err(|error| match error.kind() {
+        // The file is there, so it is /proc that is not.
+        ErrorKind::NotFound => io::Error::other("there is no /proc here, without which it is not opened"),
+        _ => error,
+    })
 }
 
 #[cfg(test)]

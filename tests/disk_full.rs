@@ -79,7 +79,7 @@ fn a_disk_without_inodes_is_full_and_can_be_looked_at() {
     for line in ["inspect", "inspect 1", "doctor", "inspect --json"] {
         disk.run(line).ok();
     }
-    disk.run("doctor --strict").exits(1).shows("is full: nothing is enqueued, started or recorded");
+    disk.run("doctor --strict").exits(1).shows("has no inodes left, which `df -i` shows");
     for line in ["enqueue next", "cancel 1"] {
         disk.run(line).exits(74).says("disk is full");
     }
@@ -159,7 +159,12 @@ fn a_worker_that_is_to_stop_and_cannot_write_says_so() {
     disk.sandbox().write("go", "");
     wait_until("the job ends", || disk.log() == ["begun", "ended"]);
     worker.signal(Signal::TERM);
-    worker.wait().exits(74).says("disk is full");
+    // The next worker cannot know it.
+    worker
+        .wait()
+        .exits(74)
+        .says("disk is full")
+        .says("not recorded: job 1, attempt 1 has ended: exit status 0");
     disk.make_room();
     // The next worker records the attempt as if the worker had died, because that one could not record its end.
     disk.run("work --drain").ok();
@@ -229,4 +234,34 @@ fn a_worker_that_has_nothing_to_record_stops_well_where_nothing_can_be_written()
     sandbox.run("work --drain").ok();
     let workers = sandbox.run("inspect workers --json").ok().json_lines();
     assert_eq!(workers.len(), 0, "{workers:?}");
+}
+
+#[test]
+fn a_database_that_a_worker_has_open_in_another_file_system_is_refused() {
+    let Some(disk) = SmallDisk::mount(JOBS, "4m") else { return };
+    let overlay = "cd small && mkdir low up work both && mount -t overlay -o lowerdir=low,upperdir=up,workdir=work none both";
+    disk.shell(&format!("({overlay}) || touch none"));
+    if disk.exists("none") {
+        eprintln!("not tested: no overlay can be mounted here");
+        return;
+    }
+    let db = |view: &str| disk.sandbox().path(&format!("small/{view}/runner.db"));
+    let call = |view: &str, line: &str| disk.call(line).env("RUNNER_DB", db(view));
+    call("up", "enqueue next").run().ok();
+    let mut worker = Background::worker(disk.sandbox(), call("up", "work"));
+    wait_until("the job has run", || disk.log() == ["next"]);
+    let says = "by which a worker has opened it: their locks do not meet";
+    for line in ["enqueue next", "inspect", "work --drain", "run -- true"] {
+        let refused = call("both", line).run().exits(74).says(says);
+        refused.says(&format!("use it by one path: --db {}", db("up").display()));
+    }
+    call("up", "enqueue next").run().ok();
+    wait_until("the next job has run", || disk.log() == ["next", "next"]);
+    worker.signal(Signal::TERM);
+    worker.wait().ok();
+    // A copy is a database of its own, also while the worker of the original lives.
+    let worker = Background::worker(disk.sandbox(), call("up", "work"));
+    disk.shell("cp -r small/up small/copy");
+    call("copy", "enqueue next").run().ok();
+    drop(worker);
 }

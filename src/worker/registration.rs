@@ -241,8 +241,10 @@ pub(super) fn look_at_dead(db: &StoreFile, worker: &Worker, boot_id: &str) -> Op
     } else {
         Origin::EarlierBoot
     };
+    // The inode alone: a file system may have another device number after it is mounted again.
+    let inode = device_and_inode(db.path()).map(|(_, inode)| inode);
     let is_of_replaced = worker.db == db.path()
-        && worker.db_file.is_some_and(|theirs| device_and_inode(db.path()).is_ok_and(|ours| ours != theirs));
+        && worker.db_file.is_some_and(|(_, theirs)| inode.is_ok_and(|ours| ours != theirs));
     let lock = lock_path(&db.run_dir(), &worker.name);
     match open_regular(&lock, File::options().read(true)) {
         Ok(file) => {
@@ -412,6 +414,20 @@ mod tests {
         assert_eq!(origin(), Some((Origin::Original, None)), "a copied start log is none");
         fs::hard_link(original.path(), db.path()).unwrap();
         assert_eq!(liveness(&db, &row), Liveness::Dead, "the same file under another path");
+    }
+
+    #[test]
+    fn another_file_in_its_place_replaces_a_database_and_another_device_number_does_not() {
+        let (_dir, db, _run_dir) = run_dir();
+        fs::write(db.path(), "").unwrap();
+        let (device, inode) = device_and_inode(db.path()).unwrap();
+        let is_replaced = |db_file| {
+            let row = Worker { db_file: Some(db_file), ..worker(&db, i32::MAX, "boot") };
+            take_dead(&db, &row, "boot").unwrap().is_of_replaced
+        };
+        assert!(!is_replaced((device, inode)));
+        assert!(!is_replaced((device + 1, inode)), "mounted again, or after a restart");
+        assert!(is_replaced((device, inode + 1)));
     }
 
     #[test]

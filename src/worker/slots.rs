@@ -176,6 +176,11 @@ impl Slots {
         self.running().for_each(|running| running.control.kill());
     }
 
+    /// The claims of the busy slots.
+    pub(super) fn claims(&self) -> impl Iterator<Item = &Claim> {
+        self.running().map(|running| &*running.claim)
+    }
+
     fn running(&self) -> impl Iterator<Item = &BusySlot> {
         self.all.iter().filter_map(|slot| match &slot.state {
             SlotState::Busy(running) => Some(running),

@@ -91,6 +91,12 @@ errors! {
             "mount the folder of the database instead, for example: docker run -v /srv/runner:{}",
             path.parent().unwrap_or(path).display());
 
+    /// A living worker has opened the file by this other path, through another file system, and its locks do not hold here.
+    OtherView { path: PathBuf, other: PathBuf }
+        = ("the database {} is also {}, by which a worker has opened it: their locks do not meet, so that jobs would run twice and the file be damaged",
+            path.display(), other.display())
+        => ExitStatus::IO, format!("use it by one path: --db {}", shell_word(&other.to_string_lossy()));
+
     /// The path leads through a link of somebody else's.
     ForeignLink { path: PathBuf, link: ForeignLink }
         = ("the database {} is not used: {link}", path.display())
@@ -322,6 +328,9 @@ pub enum NoRoom {
     /// ENOSPC.
     #[error("the disk is full")]
     Disk,
+    /// ENOSPC, though there is room.
+    #[error("the disk is full: no inodes are left")]
+    Inodes,
     /// EDQUOT.
     #[error("the disk quota is used up")]
     Quota,
@@ -342,6 +351,7 @@ impl NoRoom {
                     to_type("doctor", &"")
                 );
             }
+            Self::Inodes => "remove files on the disk of the database (`df -i` counts them)",
             Self::Quota => "remove files of yours on the disk of the database, or ask for a larger quota",
             Self::FileSize => "raise the limit (`ulimit -f`, LimitFSIZE= of a service)",
             Self::ReadOnly => {

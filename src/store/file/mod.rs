@@ -14,4 +14,5 @@ pub mod row;
 pub mod schema;
 pub mod store_file;
 pub mod trust;
+pub mod two_views;
 pub mod version;

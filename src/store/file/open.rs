@@ -24,6 +24,7 @@ use super::immutable::{
 use super::row::{one, value};
 use super::schema::{self, version_of};
 use super::store_file::{Draft, StoreFile};
+use super::two_views::refuse_other_view;
 use super::version::Version;
 use crate::clock::Clock;
 use crate::text::Timestamp;
@@ -82,6 +83,9 @@ impl Store {
         try_old(file.path(), file.parent())?;
         let mut store = Self::connect(file)?;
         store.upgrade()?;
+        if matches!(store.mode, Mode::ReadWrite) {
+            store.autocommit(|connection| refuse_other_view(connection, &store.file))?;
+        }
         Ok(store)
     }
 

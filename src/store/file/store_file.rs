@@ -244,6 +244,8 @@ impl<'a> Draft<'a> {
         let lacks = if file.is_absent()? { try_new } else { try_old };
         lacks(file.path(), file.parent())?;
         let run_dir = file.make_run_dir()?;
+        // It may be for a backup.
+        let failed = |error| StoreError::Io(format!("create a file in {}", run_dir.display()), error);
         let lock = open_lock(&run_dir.join(LOCK)).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let draft = Self { file, path: run_dir.join(DRAFT), _lock: lock };

@@ -78,6 +78,9 @@ impl Advice<'_> {
                     NoRoom::ReadOnly => {
                         "is read-only: nothing can be enqueued, started or recorded through this path"
                     }
+                    NoRoom::Inodes => {
+                        "has no inodes left, which `df -i` shows: no worker and no run can start"
+                    }
                     NoRoom::Quota => {
                         "gives its owner no more room, as the quota is used up: nothing is enqueued, started or recorded"
                     }

@@ -155,6 +155,7 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
     let narrowed = DeadLetters { wanted_label: Some("eu".to_owned()), are_all_named: false, ..letters(40) };
     vec![
         (Problem::DiskFull { path: "/db".into(), why: NoRoom::Disk }, vec![]),
+        (Problem::DiskFull { path: "/db".into(), why: NoRoom::Inodes }, vec![]),
         (Problem::DiskFull { path: "/db".into(), why: NoRoom::Quota }, vec![]),
         (Problem::DiskFull { path: "/db".into(), why: NoRoom::ReadOnly }, vec![]),
         (Problem::Dead(dead(1, SameWork::None, None)), vec![9]),
@@ -298,6 +299,8 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
 fn each_problem_has_a_sentence_and_the_command_that_settles_it() {
     insta::assert_snapshot!(table(problems(), &CallTarget::default()), @r#"
 disk_full: the file system of /db is full: nothing is enqueued, started or recorded until that ends
+    -
+disk_full: the file system of /db has no inodes left, which `df -i` shows: no worker and no run can start until that ends
     -
 disk_full: the file system of /db gives its owner no more room, as the quota is used up: nothing is enqueued, started or recorded until that ends
     -

@@ -104,7 +104,10 @@ pub(in crate::worker) async fn run<'a>(
     if let Some(turn) = turn {
         dispatcher.apply(turn)?;
     }
-    dispatcher.serve(&mut inbox).await?;
+    if let Err(error) = dispatcher.serve(&mut inbox).await {
+        dispatcher.tell_of_unrecorded();
+        return Err(error);
+    }
     // A run that a signal ends may have reached its end by that, because its job is dead then.
     if dispatcher.run.is_none() && dispatcher.exit_conditions().has_reached_its_end() {
         dispatcher.summary.stopped_by = None;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::clock;
-use crate::model::Event;
+use crate::model::{Event, Status, signal};
 use crate::report::Reporter;
 use crate::store::{Backlog, Blocked, DefinitionCache, EndedAttempt, LiveOutput, Store, StoreError, Worker};
 use crate::worker::changes::Changes;
@@ -69,6 +69,25 @@ impl Dispatcher<'_> {
 
     pub(super) fn notice(&mut self, text: impl Into<String>) {
         self.report(&Event::Notice(text.into()));
+    }
+
+    /// Says what an error keeps this worker from recording: how attempts have ended, and that others are left running. The next
+    /// worker can only tell that they were lost.
+    pub(super) fn tell_of_unrecorded(&mut self) {
+        let ended = self.unsaved.ended.iter().map(|ended| {
+            let how = match ended.end.status {
+                Some(Status::Exited(status)) => format!("exit status {status}"),
+                Some(Status::Signaled(number)) => signal::name(number),
+                None => "it did not run".to_owned(),
+            };
+            format!("not recorded: job {}, attempt {} has ended: {how}", ended.job_id, ended.number)
+        });
+        let running = self.slots.claims().map(|claim| {
+            format!("not recorded: job {} {} is left running", claim.job_id, claim.definition.name)
+        });
+        for text in ended.chain(running).collect::<Vec<_>>() {
+            self.notice(text);
+        }
     }
 
     pub(super) fn exit_conditions(&self) -> ExitConditions {
