@@ -37,7 +37,17 @@ macro_rules! options {
             pub values: JobLayer,
         }
 
-        impl JobOptions {
+        /// What a call says of its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallSays {
+    WhichWork,
+    /// Its unique key, or another thing that matters only if it is enqueued: an earlier job can stand for it.
+    HowToEnqueue,
+    /// Anything else, so an earlier job cannot stand for it.
+    More,
+}
+
+impl JobOptions {
             fn flags() -> Vec<Arg> {
                 vec![$(flag(stringify!($key))$(.$tell($($value),+))+,)+]
             }
@@ -163,17 +173,19 @@ impl JobOptions {
         FLAGS.iter().map(|(key, _)| key.clone()).collect()
     }
 
-    /// Whether they say more of a job than which work it is.
-    pub fn say_more_than_the_work(&self) -> bool {
-        let Self { name, command, args, label, on_conflict, no_deps, values, .. } = self.clone();
-        let values = JobLayer { unique_key: values.unique_key, ..JobLayer::default() };
-        *self != Self { name, command, args, label, on_conflict, no_deps, values, ..Self::default() }
-    }
-
-    /// Whether there are any besides those that say which work it is.
-    pub fn are_any(&self) -> bool {
+    /// What they, and an input, say of a job.
+    pub fn say(&self, has_input: bool) -> CallSays {
         let Self { name, command, args, label, .. } = self.clone();
-        *self != Self { name, command, args, label, ..Self::default() }
+        let work = Self { name, command, args, label, ..Self::default() };
+        let Self { on_conflict, no_deps, ref values, .. } = *self;
+        let values = JobLayer { unique_key: values.unique_key.clone(), ..JobLayer::default() };
+        if has_input || *self != (Self { on_conflict, no_deps, values, ..work.clone() }) {
+            CallSays::More
+        } else if *self != work {
+            CallSays::HowToEnqueue
+        } else {
+            CallSays::WhichWork
+        }
     }
 
     /// Refuses options that contradict each other, as the job file does.

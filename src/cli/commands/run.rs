@@ -20,6 +20,7 @@ use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus, describe, print_error};
 use crate::cli::find_job;
 use crate::cli::inside::{self, Held};
+use crate::cli::options::CallSays;
 use crate::cli::plan::Plan;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
@@ -212,28 +213,6 @@ fn interrupted_text(args: &RunArgs, job: &JobRow, number: i32) -> String {
     )
 }
 
-/// What a call says of its job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CallSays {
-    WhichWork,
-    /// Its unique key, or another thing that matters only if it is enqueued: an earlier job can stand for it.
-    HowToEnqueue,
-    /// Anything else, so an earlier job cannot stand for it.
-    More,
-}
-
-impl CallSays {
-    fn of(args: &RunArgs) -> Self {
-        if args.stdin || args.options.say_more_than_the_work() {
-            Self::More
-        } else if args.options.are_any() {
-            Self::HowToEnqueue
-        } else {
-            Self::WhichWork
-        }
-    }
-}
-
 /// Puts the job on disk, and tells what keeps it.
 struct Task {
     plan: Plan,
@@ -327,7 +306,7 @@ impl Task {
         Self {
             plan,
             quiet,
-            says: CallSays::of(args),
+            says: args.options.say(args.stdin),
             looks_for_input: !takes_input && !quiet,
             started: None,
             worker: 0,
