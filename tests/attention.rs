@@ -457,7 +457,7 @@ fn the_label_narrows_every_kind_that_is_about_jobs() {
     }
     sandbox.sql().run("UPDATE schedules SET next_at = next_at - 2 * 3600000");
     wait_until("both have expired", || {
-        of_page(&sandbox, &[]).iter().any(|entry| entry.contains("2 jobs [us, eu], the last"))
+        of_page(&sandbox, &[]).iter().any(|entry| entry.contains("2 jobs of late [us, eu] died, the last"))
     });
     let kinds = |options: &[&str]| {
         let list = of_page(&sandbox, options);

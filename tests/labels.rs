@@ -71,7 +71,7 @@ fn lists_and_lines_show_the_label_or_else_the_arguments() {
     sandbox.run("inspect dead --resolved").ok().shows("fetch  eu-west");
     sandbox.run("inspect 1").ok().shows("  label     eu-west\n");
     let page = seen("inspect --html");
-    assert!(page.contains("2 jobs [bad, us-east], the last"), "{page}");
+    assert!(page.contains("2 jobs of fetch [bad, us-east] died, the last"), "{page}");
     // The log of a worker.
     sandbox.run("retry 2").ok();
     let log = sandbox.run("work -j1 --until-idle").exits(1).stderr;

@@ -60,7 +60,7 @@ pub struct Attention {
     /// The page groups the entries by this. JSON does not have it.
     #[serde(skip)]
     pub subject: Option<AttentionSubject>,
-    /// The sentence as the page has it, below the name: without that name, and without the commands of `ways`.
+    /// The sentence as the page has it: without the commands of `ways`.
     #[serde(skip)]
     pub fact: String,
     /// The other commands for it. The sentence of `message` has them, too.

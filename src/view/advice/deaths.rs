@@ -98,10 +98,7 @@ impl Advice<'_> {
     pub(super) fn recovered(&self, letters: &DeadLetters, jobs: &[i64]) -> (String, Option<String>) {
         let one =
             if letters.labels > 1 { "one that does the same as each" } else { "one that does the same" };
-        // Above the list of the page stands that later runs succeeded.
-        let died = self.died(letters);
-        let message =
-            if self.is_below_name { died } else { format!("{died}, and {one} has succeeded since") };
+        let message = format!("{}, and {one} has succeeded since", self.died(letters));
         let which = match letters.are_all_named {
             true => Some(ids(jobs)),
             false if letters.has_several_files => None,
@@ -123,15 +120,6 @@ impl Advice<'_> {
         let which = which + &folder(letters);
         let when = self.when(*last);
         let is_one = *count == (Count { counted: 1, is_more: false });
-        // Above this stands the name, and that it is about deaths.
-        if self.is_below_name {
-            let jobs = jobs_text(*count);
-            return if is_one {
-                format!("since {when}{which}, {code}")
-            } else {
-                format!("{jobs}{which}, the last {when}, {code}")
-            };
-        }
         let who = format!("{name}{which}");
         if is_one {
             format!("{who} died {when}, {code}")
@@ -147,7 +135,7 @@ impl Advice<'_> {
         let more = if jobs.len() > shown.len() { ", …" } else { "" };
         let holds = if is_one { "holds" } else { "hold" };
         let held = format!("{holds} back {}: {}{more}", jobs_text(*count), shown.join(", "));
-        let who = self.root_jobs(stuck);
+        let who = root_jobs(stuck);
         // So many jobs are not cancelled by one command.
         let cancel =
             (!count.is_more && count.counted <= jobs.len() as u64).then(|| self.to_type("cancel", ids(jobs)));
@@ -193,30 +181,23 @@ impl Advice<'_> {
             return Words { fact, ways, command: retry };
         }
         let are = if is_one { "is" } else { "are" };
-        let (ends, behind) = (ends_text(ends), shown.join(", "));
-        let fact = if self.is_below_name {
-            format!("{} did not run, because {who} {are} {ends}: {behind}{more}", jobs_text(*count))
-        } else {
-            format!("{who}, which {are} {ends}, {held}")
-        };
+        let fact = format!("{who}, which {are} {}, {held}", ends_text(ends));
         if obstacle.is_none() && retry.is_some() {
             return Words { fact, ways: give_up(cancel), command: retry };
         }
         Words { fact, ways: other, command: cancel.or(retry) }
     }
+}
 
-    /// `job 7 load` or `jobs 9, 8, 7 and 19 more of load`.
-    fn root_jobs(&self, stuck: &Stuck) -> String {
-        let Stuck { name, roots, newest_roots, .. } = stuck;
-        let name = name.as_ref().filter(|_| !self.is_below_name);
-        let shown: Vec<i64> = newest_roots.iter().take(MAX_ROOTS).copied().collect();
-        let listed = and_more(&shown, *roots - shown.len() as u64);
-        match name {
-            Some(name) if *roots == 1 => format!("job {listed} {name}"),
-            None if *roots == 1 => format!("job {listed}"),
-            Some(name) => format!("jobs {listed} of {name}"),
-            None => format!("jobs {listed}"),
-        }
+/// `job 7 load` or `jobs 9, 8, 7 and 19 more of load`.
+fn root_jobs(Stuck { name, roots, newest_roots, .. }: &Stuck) -> String {
+    let shown: Vec<i64> = newest_roots.iter().take(MAX_ROOTS).copied().collect();
+    let listed = and_more(&shown, *roots - shown.len() as u64);
+    match name {
+        Some(name) if *roots == 1 => format!("job {listed} {name}"),
+        None if *roots == 1 => format!("job {listed}"),
+        Some(name) => format!("jobs {listed} of {name}"),
+        None => format!("jobs {listed}"),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::call_target::CallTarget;
 use crate::model::{Attention, AttentionSubject, Limits, Way};
 use crate::store::problem::{
     AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OverdueReason,
-    Problem, Stuck,
+    Problem,
 };
 use crate::store::{FileChange, NoRoom, NoWorker, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, listed, local_time, safe_line};
@@ -34,7 +34,7 @@ pub fn attention(
     now: Timestamp,
 ) -> Vec<Attention> {
     let is_copy = workers.iter().any(WorkerStatus::is_of_original);
-    let advice = Advice { place, now, is_copy, is_below_name: false };
+    let advice = Advice { place, now, is_copy };
     let mut list: Vec<Attention> = found.into_iter().map(|found| advice.entry(found)).collect();
     Attention::sort(&mut list);
     list
@@ -61,10 +61,9 @@ impl Advice<'_> {
     fn entry(&self, AttentionEntry { problem, alarm, jobs }: AttentionEntry) -> Attention {
         let words = self.words(&problem, &jobs);
         let message = safe_line(&words.sentence());
-        let is_below_name = true;
-        let Words { fact, ways, command } = Self { is_below_name, ..*self }.words(&problem, &jobs);
-        let (kind, file) = (problem.kind(), file(&problem));
-        let subject = subject(problem);
+        let Words { fact, ways, command } = words;
+        let kind = problem.kind();
+        let (subject, file) = subject_and_file(problem);
         Attention { kind, alarm, message, command, jobs, file, subject, fact, ways }
     }
 
@@ -133,20 +132,15 @@ impl Advice<'_> {
                 (message, kill_command(processes))
             }
             Problem::Interrupted { name, jobs: count, times, least, last } => {
-                let (name, of_name) = if self.is_below_name {
-                    (String::new(), String::new())
-                } else {
-                    (format!(" {name}"), format!(" of {name}"))
-                };
                 let what = match (*count, jobs) {
                     (1, [id, ..]) if times.is_more => {
-                        format!("job {id}{name} was interrupted more than {} times in a row", times.counted)
+                        format!("job {id} {name} was interrupted more than {} times in a row", times.counted)
                     }
                     (1, [id, ..]) => {
-                        format!("job {id}{name} was interrupted {} times in a row", times.counted)
+                        format!("job {id} {name} was interrupted {} times in a row", times.counted)
                     }
                     (count, _) => {
-                        format!("{count} jobs{of_name} were each interrupted {least} times or more in a row")
+                        format!("{count} jobs of {name} were each interrupted {least} times or more in a row")
                     }
                 };
                 let are = if *count == 1 { "is" } else { "are" };
@@ -160,13 +154,10 @@ impl Advice<'_> {
             }
             Problem::NoTimes { schedule, next_at, why } => {
                 let once_more = next_at.map(|at| format!(" after {}", self.when(at))).unwrap_or_default();
-                (
-                    format!("{} has no times{once_more}, and fires no more: {why}", self.schedule(schedule)),
-                    None,
-                )
+                (format!("schedule {schedule} has no times{once_more}, and fires no more: {why}"), None)
             }
             Problem::NoNextTime { schedule, file } => {
-                let message = format!("{} has no next time, and fires no more", self.schedule(schedule));
+                let message = format!("schedule {schedule} has no next time, and fires no more");
                 (message, Some(self.place.with_file(file).to_type("apply", "")))
             }
             Problem::Skipping { schedule, in_row, holder, holder_name, state } => {
@@ -177,8 +168,8 @@ impl Advice<'_> {
                 };
                 ways.push(Way::new(self.to_type("inspect", holder), "says why"));
                 let message = format!(
-                    "{} was skipped {} in a row: its key is held by job {holder} {holder_name}, which is {state}",
-                    self.schedule(schedule),
+                    "schedule {schedule} was skipped {} in a row: its key is held by job {holder} {holder_name}, which is \
+                     {state}",
                     counted(*in_row, "time")
                 );
                 (message, Some(self.to_type("cancel", holder)))
@@ -191,8 +182,7 @@ impl Advice<'_> {
                     Some(at) => format!("last succeeded {}", self.when(*at)),
                     None => format!("has not succeeded since it was applied {}", self.when(*applied_at)),
                 };
-                let who = if self.is_below_name { String::new() } else { format!("{name} ") };
-                let message = format!("{who}{last}, and should at least every {}", human_duration(*within));
+                let message = format!("{name} {last}, and should at least every {}", human_duration(*within));
                 match unfinished {
                     None if !is_declared => {
                         (format!("{message}; it cannot be enqueued from {file} now"), None)
@@ -209,8 +199,7 @@ impl Advice<'_> {
             }
             Problem::CannotStart { schedule, missing } => (
                 format!(
-                    "{} cannot start its jobs here: {}",
-                    self.schedule(schedule),
+                    "schedule {schedule} cannot start its jobs here: {}",
                     listed(missing, Attention::MAX_NAMED)
                 ),
                 None,
@@ -287,8 +276,7 @@ impl Advice<'_> {
             }
             Problem::PausedSchedule { schedule, passed, until } => {
                 let message = format!(
-                    "{} is paused{}, and its time {} has passed",
-                    self.schedule(schedule),
+                    "schedule {schedule} is paused{}, and its time {} has passed",
                     self.until(*until),
                     self.when(*passed)
                 );
@@ -410,68 +398,26 @@ impl Advice<'_> {
     }
 }
 
-/// The job file that the entry is about.
-fn file(problem: &Problem) -> Option<String> {
-    match problem {
-        Problem::Dead(Dead { letters, .. }) | Problem::Recovered(letters) => letters.file.clone(),
-        Problem::Warned(warned) => warned.file.clone(),
-        Problem::Stuck(stuck) => stuck.file.clone(),
-        Problem::Stale { file, .. } => Some(file.clone()),
-        Problem::Changed { path, .. } => Some(path.clone()),
-        Problem::DiskFull { .. }
-        | Problem::OtherDead { .. }
-        | Problem::OtherRecovered { .. }
-        | Problem::OtherStuck(_)
-        | Problem::Leftover { .. }
-        | Problem::NoWorker { .. }
-        | Problem::OldWorker { .. }
-        | Problem::Unattended { .. }
-        | Problem::Orphaned { .. }
-        | Problem::Unfired { .. }
-        | Problem::Overdue { .. }
-        | Problem::PausedQueue { .. }
-        | Problem::AllPaused { .. }
-        | Problem::Interrupted { .. }
-        | Problem::NoTimes { .. }
-        | Problem::NoNextTime { .. }
-        | Problem::Skipping { .. }
-        | Problem::CannotStart { .. }
-        | Problem::PausedSchedule { .. } => None,
-    }
-}
-
-/// The name that the page groups the entry by.
-fn subject(problem: Problem) -> Option<AttentionSubject> {
-    let name = match problem {
-        Problem::Dead(Dead { letters, .. }) => {
-            let DeadLetters { name, count, last, .. } = letters;
-            return Some(AttentionSubject { name, deaths: count.counted, last_death: Some(last) });
+/// The name that the page groups the entry by, and the job file that it is about.
+fn subject_and_file(problem: Problem) -> (Option<AttentionSubject>, Option<String>) {
+    let (name, file) = match problem {
+        Problem::Dead(Dead { letters: DeadLetters { name, count, last, file, .. }, .. }) => {
+            return (Some(AttentionSubject { name, deaths: count.counted, last_death: Some(last) }), file);
         }
-        Problem::Recovered(letters) => letters.name,
-        Problem::Warned(warned) => warned.name,
-        Problem::Stuck(Stuck { name, .. }) => name?,
-        Problem::Interrupted { name, .. } | Problem::Stale { name, .. } => name,
+        Problem::Recovered(letters) => (Some(letters.name), letters.file),
+        Problem::Warned(warned) => (Some(warned.name), warned.file),
+        Problem::Stuck(stuck) => (stuck.name, stuck.file),
+        Problem::Stale { name, file, .. } => (Some(name), Some(file)),
+        Problem::Interrupted { name, .. } => (Some(name), None),
         Problem::NoTimes { schedule, .. }
         | Problem::NoNextTime { schedule, .. }
         | Problem::Skipping { schedule, .. }
         | Problem::CannotStart { schedule, .. }
-        | Problem::PausedSchedule { schedule, .. } => schedule,
-        Problem::DiskFull { .. }
-        | Problem::OtherDead { .. }
-        | Problem::OtherRecovered { .. }
-        | Problem::OtherStuck(_)
-        | Problem::Leftover { .. }
-        | Problem::NoWorker { .. }
-        | Problem::OldWorker { .. }
-        | Problem::Unattended { .. }
-        | Problem::Orphaned { .. }
-        | Problem::Unfired { .. }
-        | Problem::Overdue { .. }
-        | Problem::PausedQueue { .. }
-        | Problem::AllPaused { .. }
-        | Problem::Changed { .. } => return None,
+        | Problem::PausedSchedule { schedule, .. } => (Some(schedule), None),
+        Problem::Changed { path, .. } => (None, Some(path)),
+        _ => (None, None),
     };
-    Some(AttentionSubject::of(&name))
+    (name.as_deref().map(AttentionSubject::of), file)
 }
 
 /// `schedule a` or `schedules a, b and 3 more`.

@@ -22,13 +22,10 @@ impl Advice<'_> {
             None => format!("{which} (folder unknown)"),
         };
         let is_one = *count == (Count { counted: 1, is_more: false });
-        let who = match (is_one, self.is_below_name) {
-            (true, true) => format!("done with a warning{which} {when}"),
-            (false, true) => format!("{}{which} done with a warning, the last {when}", jobs_text(*count)),
-            (true, false) => format!("{name}{which} succeeded with a warning {when}"),
-            (false, false) => {
-                format!("{} of {name}{which} succeeded with a warning, the last {when}", jobs_text(*count))
-            }
+        let who = if is_one {
+            format!("{name}{which} succeeded with a warning {when}")
+        } else {
+            format!("{} of {name}{which} succeeded with a warning, the last {when}", jobs_text(*count))
         };
         let exit = status.filter(|_| warning.as_exit().is_none()).map(|status| format!("exit {status}, "));
         let mut fact = format!("{who}, {}{}", exit.unwrap_or_default(), warning.as_warning());

@@ -33,17 +33,11 @@ pub(super) struct Advice<'a> {
     pub now: Timestamp,
     /// The database is a copy of one that is still there.
     pub is_copy: bool,
-    /// The sentence stands below the name of what it is about, which it leaves out.
-    pub is_below_name: bool,
 }
 
 impl Advice<'_> {
     pub(super) fn to_type(&self, verb: &str, arguments: impl Display) -> String {
         self.place.to_type(verb, arguments)
-    }
-
-    pub(super) fn schedule(&self, name: &str) -> String {
-        if self.is_below_name { "the schedule".to_owned() } else { format!("schedule {name}") }
     }
 
     pub(super) fn when(&self, at: Timestamp) -> String {
