@@ -17,27 +17,20 @@ struct Reading {
     besides: String,
 }
 
+impl Reading {
+    fn times(&self) -> Option<Schedule> {
+        Schedule::parse(&self.line, TimeZone::UTC).ok()
+    }
+}
+
 const SECONDS_FIRST: &str = "if seconds come first";
 const SECONDS_LAST: &str = "if seconds come last";
 const YEAR_LAST: &str = "if a year comes last";
 const FROM_MONDAY: &str = "if 1 is Monday";
 const FROM_SUNDAY: &str = "if 1 is Sunday, as in AWS and Quartz";
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const WEEKDAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+const MONTHS: &str = "january february march april may june july august september october november december";
+const WEEKDAYS: &str = "sunday monday tuesday wednesday thursday friday saturday";
 
 /// The numbers among which Jenkins picks for `H` in each field.
 const PICKED: [(u32, u32); 5] = [(0, 59), (0, 23), (1, 28), (1, 12), (0, 6)];
@@ -61,10 +54,7 @@ pub(super) fn hint(text: &str) -> Option<String> {
     }
     // A boot has no zone.
     let zone = zone.filter(|_| readings.iter().all(|reading| reading.line != Schedule::AT_BOOT));
-    let same = |one: &Reading, other: &Reading| {
-        let parse = |reading: &Reading| Schedule::parse(&reading.line, TimeZone::UTC).ok();
-        parse(one) == parse(other) && one.besides == other.besides
-    };
+    let same = |one: &Reading, other: &Reading| one.times() == other.times() && one.besides == other.besides;
     let is_single = readings.windows(2).all(|pair| same(&pair[0], &pair[1]));
     let told = readings.iter().take(if is_single { 1 } else { readings.len() });
     let words = told.map(|Reading { line, condition, besides }| {
@@ -217,7 +207,7 @@ fn seven(fields: &[&str]) -> Option<Vec<Reading>> {
     let (front, behind) = (fields.first_chunk::<5>()?, fields.get(1..)?.first_chunk::<5>()?);
     let mut readings = of_days(*behind, SECONDS_FIRST).unwrap_or_default();
     if is_zero(behind[4]) {
-        readings.extend(mended(*front).and_then(|line| of_line(line, SECONDS_LAST)).unwrap_or_default());
+        readings.extend(reading(*front, SECONDS_LAST));
     }
     Some(readings).filter(|readings| !readings.is_empty())
 }
@@ -237,12 +227,11 @@ fn six(front: Fields<'_>, last: &str) -> Option<Vec<Reading>> {
     if let Some(line) = pace_in_seconds(first, behind) {
         let mut readings = one(line, SECONDS_FIRST, "");
         if last == "*" {
-            readings.extend(mended(front).and_then(|line| of_line(line, YEAR_LAST)).unwrap_or_default());
+            readings.extend(reading(front, YEAR_LAST));
         }
         return Some(readings);
     }
-    let is_weekday = mended(["0", "0", "*", "*", last]).is_some_and(|line| is_schedule(&line));
-    if !is_weekday {
+    if reading(["0", "0", "*", "*", last], "").is_none() {
         let is_user =
             last.starts_with(|c: char| c.is_ascii_lowercase() || c == '_') && check_name(last).is_ok();
         let besides = match (is_user, is_program(last)) {
@@ -259,13 +248,11 @@ fn six(front: Fields<'_>, last: &str) -> Option<Vec<Reading>> {
         return None;
     }
     let other = match last {
-        "*" => Some(YEAR_LAST),
-        last if is_zero(last) => Some(SECONDS_LAST),
+        "*" => reading(front, YEAR_LAST),
+        last if is_zero(last) => reading(front, SECONDS_LAST),
         _ => None,
     };
-    if let Some(condition) = other {
-        readings.extend(mended(front).and_then(|line| of_line(line, condition)).unwrap_or_default());
-    }
+    readings.extend(other);
     Some(readings).filter(|readings| !readings.is_empty())
 }
 
@@ -283,30 +270,28 @@ fn pace_in_seconds(seconds: &str, others: Fields<'_>) -> Option<String> {
     is_pace.then(|| format!("every {step}s"))
 }
 
-fn of_line(line: String, condition: &'static str) -> Option<Vec<Reading>> {
-    is_schedule(&line).then(|| one(line, condition, ""))
+/// The reading of five fields, if they are a schedule.
+fn reading(fields: Fields<'_>, condition: &'static str) -> Option<Reading> {
+    let line = mended(fields)?;
+    is_schedule(&line).then_some(Reading { line, condition, besides: String::new() })
 }
 
 /// Five fields of a program that may count its weekdays from Sunday, as 1. None if they are no schedule.
 fn of_days(fields: Fields<'_>, condition: &'static str) -> Option<Vec<Reading>> {
     let [minute, hour, day, month, weekday] = fields;
-    let mut readings = of_line(mended(fields)?, condition)?;
-    let other = from_sunday(weekday).and_then(|other| mended([minute, hour, day, month, &other]));
-    let other = other.and_then(|line| of_line(line, FROM_SUNDAY)).unwrap_or_default();
-    let parse = |reading: &Reading| Schedule::parse(&reading.line, TimeZone::UTC).ok();
-    if let Some(other) = other.into_iter().find(|other| parse(other) != readings.first().and_then(parse)) {
-        for reading in &mut readings {
-            reading.condition = FROM_MONDAY;
-        }
-        readings.push(other);
-    }
-    Some(readings)
+    let as_it_is = reading(fields, condition)?;
+    let from_sunday =
+        from_sunday(weekday).and_then(|other| reading([minute, hour, day, month, &other], FROM_SUNDAY));
+    Some(match from_sunday.filter(|other| other.times() != as_it_is.times()) {
+        Some(other) => vec![Reading { condition: FROM_MONDAY, ..as_it_is }, other],
+        None => vec![as_it_is],
+    })
 }
 
 /// Weekdays that are counted from Sunday, as 1, by their names. None if one of them is no such number.
 fn from_sunday(field: &str) -> Option<String> {
     let name = |number: &str| match number.parse::<usize>() {
-        Ok(number) => Some(WEEKDAYS.get(number.checked_sub(1)?)?[..3].to_owned()),
+        Ok(number) => Some(WEEKDAYS.split(' ').nth(number.checked_sub(1)?)?[..3].to_owned()),
         Err(_) => Some(number.to_owned()),
     };
     let entry = |entry: &str| {
@@ -354,14 +339,14 @@ fn mended(fields: Fields<'_>) -> Option<String> {
 
 /// An entry with the short names of months and weekdays: `monday` and `tues` are `mon` and `tue`.
 fn named(field: usize, entry: &str) -> String {
-    let names: &[&str] = match field {
-        3 => &MONTHS,
-        4 => &WEEKDAYS,
+    let names = match field {
+        3 => MONTHS,
+        4 => WEEKDAYS,
         _ => return entry.to_owned(),
     };
     let short = |word: &str| {
         let lower = word.to_ascii_lowercase();
-        let known = names.iter().find(|name| word.len() > 3 && name.starts_with(&lower));
+        let known = names.split(' ').find(|name| word.len() > 3 && name.starts_with(&lower));
         known.map_or_else(|| word.to_owned(), |name| name[..3].to_owned())
     };
     let (range, rest) = entry.split_at(entry.find(['/', '#']).unwrap_or(entry.len()));
@@ -422,7 +407,7 @@ fn calendar(words: &[&str]) -> Option<Vec<Reading>> {
     let weekday = weekday.map_or(Some("*".to_owned()), |text| {
         let is_name = |word: &str| {
             let lower = word.to_ascii_lowercase();
-            word.len() >= 3 && WEEKDAYS.iter().any(|name| name.starts_with(&lower))
+            word.len() >= 3 && WEEKDAYS.split(' ').any(|name| name.starts_with(&lower))
         };
         let text = text.replace("..", "-");
         text.split([',', '-']).all(is_name).then_some(text)
