@@ -14,7 +14,7 @@ use crate::worker;
 
 /// The jobs that count when a name is looked up, of which the newest is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum Candidates {
     Any,
     Dead,
     /// Dead ones, else those that succeeded with a warning. One that nobody resolved goes before the others.
@@ -27,7 +27,13 @@ pub enum Named {
 
 /// The id of the job that is meant. A typed id is returned as it is, and the caller finds out whether such a job exists. Says, unless
 /// `quiet`, of which project the job is where several have jobs of the name.
-pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp, quiet: bool) -> Result<i64> {
+pub fn job_id(
+    store: &Store,
+    job: &JobRef,
+    candidates: Candidates,
+    now: Timestamp,
+    quiet: bool,
+) -> Result<i64> {
     let name = match job {
         JobRef::Id(id) => return Ok(*id),
         JobRef::Name(name) => name,
@@ -40,10 +46,10 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp, quiet: 
         let mut jobs = store.jobs(filter, usize::MAX, now)?;
         Ok(jobs.find(|job| job.as_ref().is_ok_and(counts) || job.is_err()).transpose()?)
     };
-    let (found, missing) = match named {
-        Named::Any => (newest(&of_states(&[]), |_| true)?, ""),
-        Named::Dead => (newest(&of_states(&[JobState::Dead]), |_| true)?, "is dead"),
-        Named::Resolvable => {
+    let (found, missing) = match candidates {
+        Candidates::Any => (newest(&of_states(&[]), |_| true)?, ""),
+        Candidates::Dead => (newest(&of_states(&[JobState::Dead]), |_| true)?, "is dead"),
+        Candidates::Resolvable => {
             let warned = Filter { states: vec![StateFilter::Warned], ..of_states(&[]) };
             let is_open = |job: &JobRow| job.resolved_at.is_none();
             let mut found = None;
@@ -56,8 +62,8 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp, quiet: 
             }
             (found, "is dead, or was warned")
         }
-        Named::Started => (newest(&of_states(&[]), |job| job.last_attempt() > 0)?, "has started"),
-        Named::Unfinished => {
+        Candidates::Started => (newest(&of_states(&[]), |job| job.last_attempt() > 0)?, "has started"),
+        Candidates::Unfinished => {
             let unfinished = of_states(&[JobState::Pending, JobState::Running]);
             let ids = store.unfinished_ids(&unfinished, now)?;
             if ids.len() > 1 {
@@ -78,12 +84,12 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp, quiet: 
     Err(match newest(&of_states(&[]), |_| true)? {
         Some(JobRow { id, state, .. }) => {
             let what = format!("no job named {name} {missing}; the newest, job {id}, is {state}");
-            let next = match (named, state) {
-                (Named::Dead, JobState::Cancelled) => format!("{} puts it back", to_type("retry", id)),
-                (Named::Started, JobState::Pending) => {
+            let next = match (candidates, state) {
+                (Candidates::Dead, JobState::Cancelled) => format!("{} puts it back", to_type("retry", id)),
+                (Candidates::Started, JobState::Pending) => {
                     format!("{} waits for it", to_type("logs", format_args!("-f {id}")))
                 }
-                (Named::Unfinished, _) => format!("{} shows it", to_type("inspect", id)),
+                (Candidates::Unfinished, _) => format!("{} shows it", to_type("inspect", id)),
                 _ => format!("{} says why", to_type("inspect", id)),
             };
             CliError::new(ExitStatus::NOT_FOUND, what)
@@ -109,14 +115,14 @@ fn several_unfinished(name: &str, ids: &[i64]) -> CliError {
 pub fn job_ids(
     store: &Store,
     jobs: &[JobRef],
-    named: Named,
+    candidates: Candidates,
     now: Timestamp,
     quiet: bool,
 ) -> Result<(Vec<i64>, ExitStatus)> {
     let mut exit = ExitStatus::SUCCESS;
     let mut ids = Vec::with_capacity(jobs.len());
     for job in jobs {
-        match job_id(store, job, named, now, quiet).map_err(anyhow::Error::downcast::<CliError>) {
+        match job_id(store, job, candidates, now, quiet).map_err(anyhow::Error::downcast::<CliError>) {
             Ok(id) => ids.push(id),
             Err(Ok(error)) => {
                 print_error(&error);
@@ -132,14 +138,14 @@ pub fn job_ids(
 pub fn job_or_attempt(
     store: &Store,
     what: &JobOrAttempt,
-    named: Named,
+    candidates: Candidates,
     now: Timestamp,
     quiet: bool,
 ) -> Result<(i64, Option<u32>)> {
-    let found = job_id(store, &what.job, named, now, quiet);
+    let found = job_id(store, &what.job, candidates, now, quiet);
     if let (Err(_), Some(JobOrAttempt { job, attempt })) = (&found, what.as_attempt_of_name())
-        && job_id(store, &what.job, Named::Any, now, true).is_err()
-        && let Ok(id) = job_id(store, &job, named, now, quiet)
+        && job_id(store, &what.job, Candidates::Any, now, true).is_err()
+        && let Ok(id) = job_id(store, &job, candidates, now, quiet)
     {
         return Ok((id, attempt));
     }

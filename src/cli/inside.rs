@@ -60,14 +60,14 @@ fn is_alive(row: &ProcessRow) -> bool {
 
 /// A wait from inside a job, for one job after the other.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct InsideWait {
     /// The job that cannot end before this call does, and since when that is so.
     since: Option<(i64, Instant)>,
     /// Nobody but a worker starts what is waited for.
     needs_worker: bool,
 }
 
-impl Held {
+impl InsideWait {
     /// A wait for a new job, which a living worker has to start.
     pub fn for_worker() -> Self {
         Self { needs_worker: true, ..Self::default() }

@@ -12,7 +12,7 @@ use anyhow::{Result, anyhow, bail};
 use super::args::Global;
 use super::database;
 use super::error::CliError;
-use super::find_job::{self, Named};
+use super::find_job::{self, Candidates};
 use super::job_file;
 use super::options::JobOptions;
 use super::suggest;
@@ -210,7 +210,7 @@ impl<'a> Planner<'a> {
             let missing = StoreError::Missing(database::store_file(self.global)?.path().to_owned());
             return Err(anyhow!(missing).context(format!("there is no job named {name} to wait for")));
         };
-        find_job::job_id(store, job, Named::Any, self.now, self.global.quiet)
+        find_job::job_id(store, job, Candidates::Any, self.now, self.global.quiet)
     }
 }
 

@@ -37,7 +37,7 @@ pub enum Progress {
     Output { started_at: Timestamp, output: AttemptOutput },
     /// Background processes hold these reading ends, and the process that would read them could not be started, as the error
     /// says. Whoever gets them has to read them, because the processes end at their next line once they are closed.
-    Held(Vec<OwnedFd>, io::Error),
+    HeldPipes(Vec<OwnedFd>, io::Error),
     /// A message for people.
     Notice(String),
 }
@@ -108,7 +108,7 @@ fn supervise(
     let duration = millis(child.started.elapsed());
     let output_held_open = !held.is_empty();
     if output_held_open && let Err(error) = leave_to_reader(&held) {
-        on_progress(Progress::Held(held, error));
+        on_progress(Progress::HeldPipes(held, error));
     }
     AttemptEnd {
         cause,

@@ -10,7 +10,7 @@ use crate::cli::args::{ChangeArgs, Global, ResolveArgs, RetryArgs, Selection, Un
 use crate::cli::commands::act_words::{refusal_error, show_done, show_planned, warn_of_skipped};
 use crate::cli::definition_drift::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, print_error};
-use crate::cli::find_job::{self, Named};
+use crate::cli::find_job::{self, Candidates};
 use crate::cli::namesakes::say_which;
 use crate::cli::own_file::OwnFiles;
 use crate::cli::plan::Planner;
@@ -42,7 +42,7 @@ fn open(global: &Global, is_job_named: bool, out: &Output) -> Result<Option<Stor
 pub fn cancel(global: &Global, args: &Unfinished, out: &mut Output) -> Result<ExitStatus> {
     let Some(mut store) = open(global, !args.jobs.is_empty(), out)? else { return Ok(ExitStatus::SUCCESS) };
     if !args.jobs.is_empty() {
-        return Selected::by_id(global, &store, &args.jobs, Named::Unfinished)?.run(
+        return Selected::by_id(global, &store, &args.jobs, Candidates::Unfinished)?.run(
             &mut store,
             Act::Cancel,
             false,
@@ -103,7 +103,7 @@ pub fn change(global: &Global, args: &ChangeArgs, out: &mut Output) -> Result<Ex
     let mut selected = if which.jobs.is_empty() {
         Selected::unfinished(global, &store, &which.filter())?
     } else {
-        Selected::by_id(global, &store, &which.jobs, Named::Unfinished)?
+        Selected::by_id(global, &store, &which.jobs, Candidates::Unfinished)?
     };
     if what.redefine {
         let jobs = &selected.replacements(global, &mut store, *dry_run)?;
@@ -133,7 +133,7 @@ pub fn resolve(global: &Global, args: &ResolveArgs, out: &mut Output) -> Result<
         let what = if args.dead { "unresolved dead letter" } else { "unresolved warning" };
         Selected::by_filter(global, &store, what, &filter)?
     } else {
-        Selected::by_id(global, &store, &args.jobs, Named::Resolvable)?
+        Selected::by_id(global, &store, &args.jobs, Candidates::Resolvable)?
     };
     selected.run(&mut store, act, false, out)
 }
@@ -171,7 +171,7 @@ struct Selected {
 impl Selected {
     fn read(global: &Global, store: &Store, which: &Selection) -> Result<Self> {
         if !which.dead {
-            return Self::by_id(global, store, &which.jobs, Named::Dead);
+            return Self::by_id(global, store, &which.jobs, Candidates::Dead);
         }
         let filter = Filter {
             name: which.name.clone(),
@@ -209,9 +209,9 @@ impl Selected {
         Ok(Self { jobs: read_jobs(store, &ids, now)?, ids, by_filter: true, ..Self::default() })
     }
 
-    fn by_id(global: &Global, store: &Store, jobs: &[JobRef], named: Named) -> Result<Self> {
+    fn by_id(global: &Global, store: &Store, jobs: &[JobRef], candidates: Candidates) -> Result<Self> {
         let now = clock::now();
-        let (mut ids, exit) = find_job::job_ids(store, jobs, named, now, global.quiet)?;
+        let (mut ids, exit) = find_job::job_ids(store, jobs, candidates, now, global.quiet)?;
         let jobs = read_jobs(store, &ids, now)?;
         let unknown = ids.extract_if(.., |id| !jobs.contains_key(id)).collect();
         Ok(Self { ids, jobs, unknown, exit, ..Self::default() })

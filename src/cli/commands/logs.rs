@@ -10,7 +10,7 @@ use crate::cli::change_watch::ChangeWatch;
 use crate::cli::commands::ended_jobs::final_text;
 use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::find_job::{self, Named};
+use crate::cli::find_job::{self, Candidates};
 use crate::clock;
 use crate::model::{AttemptOutput, OutputStream, decision_text};
 use crate::store::{JobRow, Store};
@@ -25,7 +25,7 @@ type Which = (i64, Option<u32>);
 /// Prints the output of the last or the named attempt.
 pub fn run(global: &Global, args: &LogsArgs, out: &mut Output) -> Result<ExitStatus> {
     let store = database::open(global)?;
-    let which = find_job::job_or_attempt(&store, &args.which, Named::Started, clock::now(), out.quiet)?;
+    let which = find_job::job_or_attempt(&store, &args.which, Candidates::Started, clock::now(), out.quiet)?;
     if args.follow {
         return follow(out, args, which, &store);
     }

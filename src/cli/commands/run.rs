@@ -19,7 +19,7 @@ use crate::cli::change_watch::is_ignored;
 use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus, describe, print_error};
 use crate::cli::find_job;
-use crate::cli::inside::{self, Held};
+use crate::cli::inside::{self, InsideWait};
 use crate::cli::options::CallSays;
 use crate::cli::plan::Plan;
 use crate::cli::workers::worker_statuses;
@@ -225,7 +225,7 @@ struct Task {
     worker: i64,
     /// What keeps the job: since when, and whether that was told.
     notes: BTreeMap<String, (Instant, bool)>,
-    held: Held,
+    inside_wait: InsideWait,
     /// Why the job cannot start before this call ends, as of the last look.
     gave_up: Option<CliError>,
 }
@@ -311,7 +311,7 @@ impl Task {
             started: None,
             worker: 0,
             notes: BTreeMap::new(),
-            held: Held::default(),
+            inside_wait: InsideWait::default(),
             gave_up: None,
         }
     }
@@ -342,7 +342,7 @@ impl Task {
         pending.retain(|job| !job.is_stuck());
         // The job that it was called for is told first.
         pending.sort_by_key(|row| row.id != job);
-        self.held.error(store, &pending)
+        self.inside_wait.error(store, &pending)
     }
 
     fn enqueue(&mut self, store: &mut Store, worker: i64) -> Result<RunStart> {

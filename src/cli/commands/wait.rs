@@ -11,8 +11,8 @@ use crate::cli::args::{Global, WaitArgs};
 use crate::cli::change_watch::ChangeWatch;
 use crate::cli::commands::ended_jobs::{exit_status_of_job, final_line, status_of_waited};
 use crate::cli::error::{CliError, ExitStatus, print_error};
-use crate::cli::find_job::{self, Named};
-use crate::cli::inside::{self, Held};
+use crate::cli::find_job::{self, Candidates};
+use crate::cli::inside::{self, InsideWait};
 use crate::cli::namesakes::say_which;
 use crate::cli::workers::worker_statuses;
 use crate::cli::{database, suggest};
@@ -31,7 +31,7 @@ pub fn run(global: &Global, args: &WaitArgs, out: &mut Output) -> Result<ExitSta
     let (ids, mut exit) = if args.jobs.is_empty() {
         (selected(global, &store, args)?, ExitStatus::SUCCESS)
     } else {
-        find_job::job_ids(&store, &args.jobs, Named::Any, clock::now(), out.quiet)?
+        find_job::job_ids(&store, &args.jobs, Candidates::Any, clock::now(), out.quiet)?
     };
     for id in &ids {
         if store.job(*id, clock::now())?.is_none() {
@@ -110,7 +110,7 @@ pub struct Waiter {
     /// The queues that it has warned of, because they have no worker, or are paused (true).
     warned: HashSet<(String, bool)>,
     /// The facts that a wait from inside a job has found out.
-    held: Held,
+    inside_wait: InsideWait,
 }
 
 /// Takes a job that has ended, with its last attempt.
@@ -125,14 +125,14 @@ impl Waiter {
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout.into())),
             quiet,
             warned: HashSet::new(),
-            held: Held::default(),
+            inside_wait: InsideWait::default(),
         })
     }
 
     /// A wait for new jobs.
     #[must_use]
     pub fn for_new_jobs(self) -> Self {
-        Self { held: Held::for_worker(), ..self }
+        Self { inside_wait: InsideWait::for_worker(), ..self }
     }
 
     /// Waits until all of these jobs are final, and calls `on_final` with each, in their order. Returns the exit
@@ -200,16 +200,16 @@ impl Waiter {
                 warn(&format!("job {id} {}", dependency_text(&job)));
                 return Ok(job);
             }
-            if let Some(error) = self.held.error(store, slice::from_ref(&job))? {
+            if let Some(error) = self.inside_wait.error(store, slice::from_ref(&job))? {
                 bail!(error);
             }
             // The reason why a wait from inside a job is about to end says more.
-            if self.held.next_look().is_none() {
+            if self.inside_wait.next_look().is_none() {
                 self.warn_of_long_wait(store, &job)?;
             }
             let expiry = job.expires_at.filter(|_| job.state == JobState::Pending);
             let expiry = expiry.and_then(|at| Instant::now().checked_add(at.since(now).into()));
-            let until = self.deadline.into_iter().chain(expiry).chain(self.held.next_look()).min();
+            let until = self.deadline.into_iter().chain(expiry).chain(self.inside_wait.next_look()).min();
             if let Some(status) = self.changes.wait(store, until)? {
                 bail!(unfinished(store, &job, others, status, "stopped waiting")?);
             }

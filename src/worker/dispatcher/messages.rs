@@ -57,7 +57,7 @@ impl Dispatcher<'_> {
                 self.unsaved.outputs.retain(|live| live.job_id != job_id);
                 self.unsaved.outputs.push(LiveOutput { job_id, number, started_at, output });
             }
-            Message::Progress { job_id, progress: Progress::Held(pipes, error), .. } => {
+            Message::Progress { job_id, progress: Progress::HeldPipes(pipes, error), .. } => {
                 pipes.into_iter().for_each(read_and_drop);
                 self.notice(format!(
                     "job {job_id}: the process that reads what it has left in the background could not be started, so \

@@ -16,7 +16,7 @@ use self::query::{Query, Subject, check_filters, filter, limit};
 use crate::cli::args::{Global, InspectArgs};
 use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::find_job::{self, Named};
+use crate::cli::find_job::{self, Candidates};
 use crate::cli::suggest;
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
@@ -88,7 +88,7 @@ fn draw(
             let what = JobOrAttempt::parse(name).map_err(CliError::usage)?;
             // The screen of a watch is drawn again and again.
             let quiet = out.quiet || args.watch;
-            let found = match find_job::job_or_attempt(store, &what, Named::Any, now, quiet) {
+            let found = match find_job::job_or_attempt(store, &what, Candidates::Any, now, quiet) {
                 Ok(found) => found,
                 Err(error) => match one_job::not_enqueued_yet(store, name, now)? {
                     Some(error) => bail!(error),
