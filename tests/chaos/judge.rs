@@ -158,7 +158,8 @@ fn each_time_of_a_schedule_fires_once(rows: &Rows) -> Vec<String> {
         }
     }
     for (name, (at, id)) in &rows.last_firings {
-        if rows.jobs.get(id).is_none_or(|job| job.name != *name || job.scheduled_for != Some(*at)) {
+        let is_another = |job: &Job| job.name != *name || job.scheduled_for != Some(*at);
+        if rows.jobs.get(id).map_or(!rows.prunes, is_another) {
             wrong.push(format!("{name} fired last at {at}, which made job {id}: {:?}", rows.jobs.get(id)));
         }
     }

@@ -1,5 +1,5 @@
 //! Suites that try to break the promises: kills, power cuts, failing system calls, damaged files, clock steps, crowds,
-//! two projects in one database.
+//! two projects in one database, a year of schedules.
 //!
 //! `cargo test` leaves this target out. `cargo test --test chaos` runs its short form, a few minutes; add the name of
 //! a suite to run that one alone. The environment asks for the long form:
@@ -15,6 +15,7 @@
 //! | `pairs` | `PAIRS=40` rounds of two or three acts from two projects | `OLDER`: a runner of an earlier version, for half of the workers |
 //! | `creation` | `CREATIONS=8` rounds | |
 //! | `fairness` | 20 calls by each of eight processes | `FAIRNESS_SECONDS`: how long, instead of how many |
+//! | `year` | `DAYS=8` days of schedules, around a change of the clocks; 365 take minutes | `OLDER`: a runner 1.1, for the first month |
 //!
 //! `SEED` repeats the random choices of a run. A failing suite prints the line that repeats its run.
 
@@ -35,3 +36,4 @@ mod pairs;
 mod power;
 mod tools;
 mod upgrade;
+mod year;

@@ -1,6 +1,6 @@
-//! A library that is loaded into the program before the C library (`LD_PRELOAD`), for three suites: it records
+//! A library that is loaded into the program before the C library (`LD_PRELOAD`), for some suites: it records
 //! what the program does to the files below a folder (`power`), lets calls fail (`faults`), and sets the wall clock
-//! (`clock_steps`).
+//! (`clock_steps`, `year`).
 //!
 //! The release build knows nothing of it, and it sees everything: SQLite and the standard library both reach the kernel
 //! through the C library's functions, which this one stands in for. What it is to do comes by the environment:

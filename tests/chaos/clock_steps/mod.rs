@@ -85,18 +85,18 @@ const BRIEF: i64 = 90 * MINUTE;
 const ZONES: [&str; 3] = ["America/New_York", "UTC", "Asia/Tokyo"];
 
 /// A sandbox whose wall clock can be set.
-struct Clock {
+pub struct Clock {
     sandbox: Sandbox,
 }
 
 impl Clock {
-    fn new(jobs: &str) -> Self {
+    pub fn new(jobs: &str) -> Self {
         let clock = Self { sandbox: Sandbox::new(jobs) };
         clock.set(0);
         clock
     }
 
-    fn sandbox(&self) -> &Sandbox {
+    pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
 
@@ -108,20 +108,30 @@ impl Clock {
     }
 
     /// Sets it to this time, in milliseconds since the epoch.
-    fn set_to(&self, at: i64) {
+    pub fn set_to(&self, at: i64) {
         let machine = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_millis();
         self.set(at - i64::try_from(machine).expect("a time"));
     }
 
-    /// The time that it shows, in seconds since the epoch.
-    fn now(&self) -> i64 {
+    /// The time that it shows, in milliseconds since the epoch.
+    pub fn now_ms(&self) -> i64 {
         let machine = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_millis();
         let offset: i64 = self.sandbox.read("offset").trim().parse().expect("a number");
-        (i64::try_from(machine).expect("a time") + offset).div_euclid(1_000)
+        i64::try_from(machine).expect("a time") + offset
+    }
+
+    /// The same in seconds.
+    fn now(&self) -> i64 {
+        self.now_ms().div_euclid(1_000)
     }
 
     fn call(&self, line: &str) -> Call {
-        shimmed(self.sandbox.call(line)).env("CLOCK_OFFSET", self.sandbox.path("offset"))
+        self.shows_to(self.sandbox.call(line))
+    }
+
+    /// The call, which goes by this clock.
+    pub fn shows_to(&self, call: Call) -> Call {
+        shimmed(call).env("CLOCK_OFFSET", self.sandbox.path("offset"))
     }
 
     fn run(&self, line: &str) -> Finished {
