@@ -366,8 +366,11 @@ fn a_job_file_that_was_changed_or_removed() {
     assert_eq!(entry["command"], Value::Null);
     fs::remove_file(sandbox.path("jobs.toml")).expect("it is there");
     let entry = shown(&sandbox, "changed", false);
-    says(&entry, "if it was moved, runner apply --file PATH takes it over from its new place");
-    settled(&sandbox, &entry);
+    says(&entry, "runner apply --file PATH takes it over from its new place; runner apply --file ");
+    says(&entry, " --none ends it if it was deleted on purpose");
+    assert_eq!(entry["command"], Value::Null, "either may be meant");
+    sandbox.run("apply --file jobs.toml --none").ok();
+    gone(&sandbox, "changed");
     sandbox.run("inspect schedules --json").ok().prints("");
 }
 

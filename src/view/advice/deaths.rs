@@ -15,12 +15,12 @@ const MAX_ROOTS: usize = 3;
 impl Advice<'_> {
     pub(super) fn dead(&self, dead: &Dead, jobs: &[i64]) -> Words {
         let Dead { letters, newest, same_work, obstacle, .. } = dead;
-        let (selection, is_one_run, latest) = match same_work {
-            SameWork::None => (selection(letters), false, ""),
-            SameWork::Some => (selection(letters), false, " --latest"),
-            SameWork::AllOfName => (selection_of_name(letters), true, " --latest"),
+        let selection = selection(letters);
+        let (by_filter, is_one_run, latest) = match same_work {
+            SameWork::None => (format!("--dead {selection}"), false, ""),
+            SameWork::Some => (format!("--dead {selection}"), false, " --latest"),
+            SameWork::AllOfName => (format!("--dead {}", selection_of_name(letters)), true, " --latest"),
         };
-        let by_filter = format!("--dead {selection}");
         // With these words the command would take those that recovered, too.
         let is_by_id = letters.has_several_files
             || letters.are_all_named && (latest.is_empty() || dead.has_recovered && !is_one_run);
@@ -52,7 +52,8 @@ impl Advice<'_> {
         }
         let (command, way) = match obstacle {
             None if is_one_run => {
-                let way = if_dealt_with(self.to_type("resolve", &by_filter));
+                // Those of another cause have an entry of their own.
+                let way = if_dealt_with(self.to_type("resolve", format_args!("--dead {selection}")));
                 let sentence = format!("one run does for all; {}", way.sentence);
                 (retry, way.said(sentence))
             }

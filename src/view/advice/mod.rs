@@ -375,13 +375,11 @@ impl Advice<'_> {
                 apply(),
             ),
             FileChange::Gone => {
-                let command = self.place.with_file("PATH").to_type("apply", "");
-                let sentence = format!(
-                    "if it was moved, {command} takes it over from its new place; if it was deleted on purpose, this ends it"
-                );
-                let way = Way::new(command, "takes it over from its new place, if it was moved");
-                ways.push(way.said(sentence));
-                (format!("{path} is gone; what was applied from it goes on: {what}"), none())
+                // Either may be meant, and the second would remove the schedules of a file that was moved.
+                let moved = self.place.with_file("PATH").to_type("apply", "");
+                ways.push(Way::new(moved, "takes it over from its new place"));
+                ways.push(Way::new(there.to_type("apply", "--none"), "ends it if it was deleted on purpose"));
+                (format!("{path} is gone; what was applied from it goes on: {what}"), None)
             }
             FileChange::NotRead(why) => (
                 format!(

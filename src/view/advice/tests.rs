@@ -308,7 +308,7 @@ disk_full: the file system of /db is read-only: nothing can be enqueued, started
     -
 dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve 9 if that was dealt with
     runner retry 9
-dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; one run does for all; runner resolve --dead --name load if that was dealt with
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; one run does for all; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
     runner retry --dead --name load --latest
 dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry --dead --name load --latest --force runs the newest again and resolves the others
     runner resolve 8 9
@@ -328,7 +328,7 @@ dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it
     -
 dead: 22 jobs of load [eu, us, asia and 19 more] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
     runner retry --dead --name load --error-code EXIT_1
-dead: 40 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; one run does for all; runner resolve --dead --name load --label eu if that was dealt with
+dead: 40 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; one run does for all; runner resolve --dead --name load --error-code EXIT_1 --label eu if that was dealt with
     runner retry --dead --name load --label eu --latest
 dead: more than 10000 jobs of load [eu, us, asia and more] died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
     runner retry --dead --name load --error-code EXIT_1
@@ -460,8 +460,8 @@ changed: the time zone of this machine is UTC now; /etc/a b.toml was applied in 
     runner apply --file '/etc/a b.toml'
 changed: /etc/a b.toml has changed since it was applied, and so has the time zone of this machine, which is UTC now: schedules s1, s2, s3, s4, s5 and 2 more
     runner apply --file '/etc/a b.toml'
-changed: /etc/a b.toml is gone; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; if it was moved, runner apply --file PATH takes it over from its new place; if it was deleted on purpose, this ends it
-    runner apply --file '/etc/a b.toml' --none
+changed: /etc/a b.toml is gone; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; runner apply --file PATH takes it over from its new place; runner apply --file '/etc/a b.toml' --none ends it if it was deleted on purpose
+    -
 changed: /etc/a b.toml is not read, because it is a FIFO; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; if it is not wanted, this ends it
     runner apply --file '/etc/a b.toml' --none
 changed: /etc/a b.toml cannot be used now; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; runner check --file '/etc/a b.toml' shows why
