@@ -7,7 +7,6 @@ use super::conditions::{is_blocked, is_known, is_unfinished};
 use super::inside::{Inside, inside};
 use super::kept_by_run::is_place_freed;
 use super::limits::{IS_PAUSED, QueueCapacity, QueueHold};
-use super::schedules;
 use super::stuck::{and_behind, edge_blocks, ended_without_success};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Store;
@@ -107,7 +106,7 @@ pub struct Backlog {
 
 /// Finds the work that is left in these queues (none: in all), which have these open priorities. `full` names the queues that were full
 /// before this turn recorded ended attempts, and `left_alone` lists the jobs that the worker cannot read. What cannot end before the
-/// worker does is left out.
+/// worker does is left out, and so are schedules.
 pub fn backlog(
     tx: &Connection,
     selected: Option<&[String]>,
@@ -120,10 +119,7 @@ pub fn backlog(
     let claimable = claimable(left_alone);
     let mut backlog = Backlog {
         running: any_running(tx, selected, inside)?,
-        next_due: earlier(
-            earlier(next_expiry(tx, left_alone)?, schedules::next_due(tx)?),
-            capacity.next_pause_end(),
-        ),
+        next_due: earlier(next_expiry(tx, left_alone)?, capacity.next_pause_end()),
         place_freed: is_place_freed(tx, capacity, full)?,
         ..Backlog::default()
     };

@@ -31,15 +31,11 @@ fn waits_for_boot() -> String {
     format!("next_at IS NULL AND boot_id <> ?1 AND ?1 <> '' AND {}", is_known("schedules"))
 }
 
-/// Enqueues the jobs of the schedules that are due, and sets the next time of each.
+/// Ends the pauses of schedules that are over, enqueues the jobs of the schedules that are due, and sets the next time of each.
 pub fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
-    let has_come = |at: Timestamp| at <= tx.now;
-    // The end of a pause counts, too, and may be all that there is.
-    if !next_due(tx)?.is_some_and(has_come) {
-        return Ok(Vec::new());
-    }
     end_pauses(tx)?;
-    if !next_due(tx)?.is_some_and(has_come) {
+    // The end of a pause may have been all that there was.
+    if next_due(tx)?.is_none_or(|at| at > tx.now) {
         return Ok(Vec::new());
     }
     let sql = format!("{SELECT} WHERE {} ORDER BY next_at, name LIMIT ?2", is_due());

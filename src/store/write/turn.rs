@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::backlog::{self, Backlog, PendingWork};
-use super::claim::{Claim, Claiming, UnreadableJob, open_priorities};
+use super::claim::{Claim, Claiming, UnreadableJob, earlier, open_priorities};
 use super::definition::{DefinitionCache, PENDING_JOB, pending_job};
 use super::dependencies;
 use super::expire;
@@ -12,6 +12,7 @@ use super::fire;
 use super::inside::inside;
 use super::limits::{self, QueueCapacity};
 use super::runs;
+use super::schedules;
 use super::workers;
 use crate::model::Event;
 use crate::store::file::error::{Result, StoreError};
@@ -121,8 +122,13 @@ impl Store {
             }
             // 3. Fire the schedules that are due: before the next step, since a job whose time was missed may have expired
             // already.
-            if !claims_no_more && matches!(takes, Takes::Queues(_)) {
-                events.extend(fire::fire_due(tx)?);
+            let mut next_firing = None;
+            if matches!(takes, Takes::Queues(_)) {
+                next_firing = schedules::next_due(tx)?;
+                if !claims_no_more && next_firing.is_some_and(|at| at <= tx.now) {
+                    events.extend(fire::fire_due(tx)?);
+                    next_firing = schedules::next_due(tx)?;
+                }
             }
             // 4. Expire the jobs that were not started in time.
             let (expired, mut unreadable) = expire::expire_due(tx, tx.now, MAX_EXPIRED, left_alone)?;
@@ -155,6 +161,7 @@ impl Store {
                 }
                 Takes::OwnJobs => runs::backlog(tx, worker, &capacity, &full, left_alone)?,
             };
+            backlog.next_due = earlier(backlog.next_due, next_firing);
             let has_claimed_all = expired_all && unreadable.is_empty();
             if backlog.pending == PendingWork::Startable && has_claimed_all && claims.len() < idle_slots {
                 // The index of pending jobs contradicts their rows. The worker would look for this job again and again.
