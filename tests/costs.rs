@@ -1,10 +1,10 @@
-//! What calls cost, where it can be counted: the syncs that people on a slow disk wait for.
+//! What calls cost, where it can be counted: the syncs that people on a slow disk wait for, and instructions.
 
 use std::fs;
 use std::path::PathBuf;
 
 use crate::support::versions::example;
-use crate::support::{Background, Sandbox};
+use crate::support::{Background, Call, Sandbox};
 
 const JOBS: &str = "[jobs.quick]\ncommand = \"true\"\n";
 
@@ -64,4 +64,30 @@ fn the_name_of_a_log_is_synced_again_where_it_may_not_be_on_disk() {
     assert_eq!(again("mkdir old; cp -a runner.db* old; rm -r runner.db*; mv old/* ."), 5, "a copy");
     assert_eq!(again("cp runner.db other; mv other runner.db"), 5, "another database in this place");
     assert_eq!(again("true"), 4);
+}
+
+/// The instructions of this call of the program, as valgrind counts them.
+#[track_caller]
+fn instructions(sandbox: &Sandbox, words: &str) -> u64 {
+    let counted = ["--tool=callgrind", "--callgrind-out-file=/dev/null", env!("CARGO_BIN_EXE_runner")];
+    let call = counted.into_iter().chain(words.split(' ')).fold(sandbox.program("valgrind"), Call::arg);
+    let said = call.run().exits(0).stderr;
+    let (_, number) = said.rsplit_once("Collected : ").expect("a number of instructions");
+    number.lines().next().and_then(|number| number.trim().parse().ok()).expect("a number")
+}
+
+#[test]
+fn an_enqueue_reads_no_more_than_it_has_to() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&path).any(|folder| folder.join("valgrind").exists()) {
+        println!("skipped: there is no valgrind");
+        return;
+    }
+    let sandbox = Sandbox::empty();
+    sandbox.run("enqueue -q -- true").exits(0);
+    // Each compiler and each machine has its own numbers. So both calls are of one build: what every verb needs, and with it what an
+    // enqueue needs.
+    let (any, enqueue) = (instructions(&sandbox, "--version"), instructions(&sandbox, "enqueue -q -- true"));
+    let most = if cfg!(debug_assertions) { 33 } else { 59 };
+    assert!(enqueue * 10 <= any * most, "{enqueue} instructions, and {any} of --version");
 }

@@ -152,11 +152,12 @@ mod tests {
     ];
 
     #[test]
-    fn the_arguments_of_a_verb_leave_its_description_as_it_is() {
+    fn a_verb_gets_its_arguments_when_it_is_called_and_keeps_its_description() {
         let listed = Cli::command();
         let mut built = listed.clone();
         built.build();
         for verb in listed.get_subcommands() {
+            assert_eq!(verb.get_arguments().count(), 0, "{}", verb.get_name());
             let full = built.find_subcommand(verb.get_name()).expect("the verb");
             assert_eq!(full.get_about().map(ToString::to_string), verb.get_about().map(ToString::to_string));
         }

@@ -102,7 +102,7 @@ pub fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
     let KnownObjects { triggers, tables } = &*KNOWN;
     let damaged = |what| StoreError::Damaged(Some(path.to_owned()), what);
     let mut statement =
-        connection.prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+        connection.prepare("SELECT sql, name, type FROM sqlite_schema WHERE sql IS NOT NULL")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (shown, sql) = (text(bytes(row, "name")?), bytes(row, "sql")?);
