@@ -10,7 +10,7 @@ use crate::call_target::to_type;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::model::check_name;
 use crate::store::{Filter, FilterColumn, Store};
-use crate::text::{near_names, safe_line, shell_word};
+use crate::text::{meant, near_names, safe_line, shell_word};
 use crate::view::terminal::warn;
 
 /// The hint for a name that is like none that a job has.
@@ -25,10 +25,7 @@ pub fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
         return Ok(failure.hint(format!("{name} would be an attempt; write the id of its job, {id}")));
     }
     let known = store.distinct_values(FilterColumn::Name)?;
-    Ok(match near_names(name, known.iter().map(String::as_str)).as_slice() {
-        [] => failure.hint(lists_jobs()),
-        near => failure.hint(format!("did you mean {}?", near.join(" or "))),
-    })
+    Ok(failure.hint(meant(name, known.iter().map(String::as_str)).unwrap_or_else(lists_jobs)))
 }
 
 /// Says that there is no such thing in what this filter selects, and warns of values that no job has.
@@ -151,16 +148,12 @@ pub fn not_declared(file: &JobFile, verb: &str, name: &str) -> CliError {
     if let Some(call) = call_of_command(verb, name) {
         return failure.hint(format!("to {verb} it as a command, type: {call}"));
     }
-    match near_names(name, declared).as_slice() {
-        [] if file.jobs.is_empty() => failure.hint("the file declares no job"),
-        [] => match check_name(name) {
-            Err(why) => failure.hint(why),
-            Ok(()) => failure.hint(format!(
-                "{} lists its jobs; {} takes any command",
-                to_type("check", ""),
-                to_type(verb, "-- CMD")
-            )),
-        },
-        near => failure.hint(format!("did you mean {}?", near.join(" or "))),
-    }
+    failure.hint(match (meant(name, declared), check_name(name)) {
+        (Some(meant), _) => meant,
+        (None, _) if file.jobs.is_empty() => "the file declares no job".to_owned(),
+        (None, Err(why)) => why,
+        (None, Ok(())) => {
+            format!("{} lists its jobs; {} takes any command", to_type("check", ""), to_type(verb, "-- CMD"))
+        }
+    })
 }

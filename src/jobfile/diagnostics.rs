@@ -7,7 +7,7 @@ use std::{fmt, fs, io};
 use annotate_snippets::{AnnotationKind, Level, Message, Renderer, Snippet};
 use serde::Serialize;
 
-use crate::call_target::CallTarget;
+use crate::call_target::{CallTarget, to_type};
 use crate::model::{ExitStatus, errors};
 use crate::paths::ForeignLink;
 use crate::text::{hanging_indent, human_size, is_safe, safe_line, shell_word};
@@ -304,8 +304,7 @@ errors! {
     /// The file has more bytes than are read.
     TooLarge { path: PathBuf }
         = ("the job file {} cannot be used: it is larger than {}", path.display(), human_size(MAX_FILE_BYTES))
-        => ExitStatus::DATA, format!(
-            "divide it, or let a program enqueue lines that have a `command` with `{}`", to_type("enqueue", &"--batch -"));
+        => ExitStatus::DATA, to_divide();
 
     /// The operating system refused to read it.
     Unreadable { path: PathBuf, error: io::Error }
@@ -316,6 +315,12 @@ errors! {
     Mistakes(invalid: InvalidFile)
         = ("the job file cannot be used\n\n{invalid}")
         => ExitStatus::DATA, "";
+}
+
+/// What to do about a file with more than is read.
+pub(super) fn to_divide() -> String {
+    let batch = to_type("enqueue", "--batch -");
+    format!("divide it, or let a program enqueue lines that have a `command` with `{batch}`")
 }
 
 impl From<InvalidFile> for JobFileError {

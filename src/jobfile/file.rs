@@ -9,14 +9,13 @@ use toml::de::{DeTable, DeValue, Error};
 
 use super::checks;
 use super::codes::Codes;
-use super::diagnostics::{InvalidFile, JobFileError, MAX_FILE_BYTES, Mistakes, Span};
+use super::diagnostics::{InvalidFile, JobFileError, MAX_FILE_BYTES, Mistakes, Span, to_divide};
 use super::job_table::{Declared, Job, check_missed_within, check_timezone};
 use super::keys::Section;
 use super::layer::PlacedLayer;
 use super::newer_toml::{NewerToml, newer_toml};
 use super::read::{Entry, Value, entries};
 use super::unknown::unknown;
-use crate::call_target::to_type;
 use crate::model::{Chain, JobLayer, Limits, Link, Rate, check_name};
 use crate::paths;
 
@@ -237,10 +236,7 @@ fn read_tables<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) 
     if let Some(header) = headers.get(MAX_JOBS) {
         mistakes
             .add(&header.at, format!("this file has {} jobs; a file has at most {MAX_JOBS}", headers.len()))
-            .hint(format!(
-                "divide it, or let a program enqueue lines that have a `command` with `{}`",
-                to_type("enqueue", "--batch -")
-            ));
+            .hint(to_divide());
         return Tables { queues, ..Tables::default() };
     }
     let jobs: Vec<Job> = headers.iter().filter_map(|header| Job::read(header, dir, mistakes)).collect();

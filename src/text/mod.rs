@@ -16,8 +16,8 @@ pub use last_line::{last_line, last_lines, last_said, shown_line, written_last};
 pub use mutated::mutated;
 pub use prose::{
     and_more, append, counted, cut_end, cut_middle, did_you_mean, hanging_indent, is_invisible, is_safe,
-    is_word, listed, misspelt, near_names, nearest, note_line, option, path_option, safe_block, safe_json,
-    safe_line, shell_word, shown_path, snake_case,
+    is_word, listed, meant, misspelt, near_names, nearest, note_line, option, path_option, safe_block,
+    safe_json, safe_line, shell_word, shown_path, snake_case,
 };
 pub use time::{
     Timestamp, clock_time, day_name, day_time, local_offset, local_time, local_time_ms, machine_offset,

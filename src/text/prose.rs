@@ -222,9 +222,15 @@ pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
     near_names(word, names).into_iter().next()
 }
 
-/// `; did you mean NAME?`, to be put behind what is wrong with `word`. Empty if no name is like it.
+/// `did you mean NAME or NAME?`; none if no name is like `word`.
+pub fn meant<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    let near = near_names(word, names);
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
+}
+
+/// [`meant`] behind a semicolon, to be put behind what is wrong with `word`. Empty if no name is like it.
 pub fn did_you_mean<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
-    nearest(word, names).map_or_else(String::new, |near| format!("; did you mean {near}?"))
+    meant(word, names).map_or_else(String::new, |meant| format!("; {meant}"))
 }
 
 /// Whether this is meant as a word and not as a number or a duration, since it begins with a letter.

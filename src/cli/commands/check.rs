@@ -18,7 +18,7 @@ use crate::jobfile::{Declared, JobFile, JobFileError, NewerToml};
 use crate::model::check_name;
 use crate::policy;
 use crate::store::{Applied, AppliedKind, Declarations, Store, StoredSchedule};
-use crate::text::{Timestamp, counted, machine_zone, near_names, shown_path};
+use crate::text::{Timestamp, counted, machine_zone, meant, shown_path};
 use crate::view::terminal::{Output, Style, warn};
 
 pub fn run(global: &Global, args: &CheckArgs, out: &mut Output) -> Result<ExitStatus> {
@@ -93,13 +93,10 @@ fn job_alone(global: &Global, name: String, no_file: CliError) -> Result<Checked
     }
     let message = format!("{no_file_text}, and no job {name:?} in {}", shown_path(&file.path));
     let declared = file.jobs.iter().map(|job| job.definition.name.as_str());
-    let hint = match near_names(&name, declared).as_slice() {
-        [] => {
-            let jobs = format!("`{}` shows the jobs", to_type("check", ""));
-            no_file.hint.iter().cloned().chain([jobs]).collect::<Vec<_>>().join("; ")
-        }
-        near => format!("did you mean {}?", near.join(" or ")),
-    };
+    let hint = meant(&name, declared).unwrap_or_else(|| {
+        let jobs = format!("`{}` shows the jobs", to_type("check", ""));
+        no_file.hint.iter().cloned().chain([jobs]).collect::<Vec<_>>().join("; ")
+    });
     Err(CliError { message, ..no_file }.hint(hint).into())
 }
 

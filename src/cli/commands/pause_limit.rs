@@ -14,7 +14,7 @@ use crate::clock;
 use crate::model::Pause;
 use crate::process::boot_id;
 use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule, Version, WorkerStatus};
-use crate::text::{local_time, near_names, option};
+use crate::text::{did_you_mean, local_time, meant, option};
 use crate::view::json::queue_fields;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::schedule::until_text;
@@ -92,14 +92,10 @@ fn no_schedule(global: &Global, store: &Store, name: &str, paused: bool) -> CliE
         return error.hint(format!("{name} is a queue: {}", to_type(verb, name)));
     }
     let schedules = store.schedules().unwrap_or_default();
-    match near_names(name, schedules.iter().map(StoredSchedule::name)).as_slice() {
-        [] => error.hint(format!(
-            "{} lists them; {} takes them from the job file",
-            to_type("inspect", "schedules"),
-            to_type("apply", "")
-        )),
-        near => error.hint(format!("did you mean {}?", near.join(" or "))),
-    }
+    error.hint(meant(name, schedules.iter().map(StoredSchedule::name)).unwrap_or_else(|| {
+        let (inspect, apply) = (to_type("inspect", "schedules"), to_type("apply", ""));
+        format!("{inspect} lists them; {apply} takes them from the job file")
+    }))
 }
 
 /// The queues that have jobs, limits or a pause, and those that the job file or a schedule names.
@@ -126,9 +122,8 @@ fn check_queue(global: &Global, store: &Store, name: &str, paused: bool, quiet: 
                 .hint(to_type(verb, option("--schedule", name)))
         );
     }
-    let near = near_names(name, known.iter().map(String::as_str)).join(" or ");
-    let suggestion = if near.is_empty() { near } else { format!("; did you mean {near}?") };
     if !quiet {
+        let suggestion = did_you_mean(name, known.iter().map(String::as_str));
         warn(&format!("no job is in queue {name}{suggestion}"));
     }
     Ok(())
