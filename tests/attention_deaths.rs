@@ -25,7 +25,10 @@ fn dead_letters_of_a_name() {
     sandbox.finish("backup");
     let entry = shown(&sandbox, "dead", true);
     assert_eq!(entry["command"], "runner retry --dead --name backup --latest");
-    says(&entry, "one run does for all; runner resolve --dead --name backup --error-code EXIT_3 if that was dealt with");
+    says(
+        &entry,
+        "one run does for all; runner resolve --dead --name backup --error-code EXIT_3 if that was dealt with",
+    );
     settled(&sandbox, &entry);
     assert_eq!(sandbox.job(1)["resolution"], "job 2 was replayed instead");
     sandbox.drain();
