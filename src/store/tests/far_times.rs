@@ -15,11 +15,23 @@ fn in_an_hour() -> Due {
 }
 
 impl Scene {
-    /// The times that are brought nearer, each as the new time and what it is of.
+    /// The times that are brought nearer, each as the new time and what it is of. They stay when a worker looks again.
     fn nearer(&mut self) -> Vec<(i64, TimeOf)> {
         let far = self.store.at(Timestamp(NOW)).bring_far_times_nearer().unwrap();
+        self.store.at(Timestamp(NOW)).rebase_after_clock_step().unwrap();
         assert_eq!(self.store.at(Timestamp(NOW)).bring_far_times_nearer().unwrap(), [] as [FarTime; 0]);
+        for time in &far {
+            if let TimeOf::Job { id, .. } = time.of {
+                assert_eq!(self.due(id), time.to);
+            }
+        }
         far.into_iter().map(|FarTime { of, to, .. }| (to.0, of)).collect()
+    }
+}
+
+impl Scene {
+    fn due(&mut self, id: i64) -> Timestamp {
+        self.store.job(id, Timestamp(NOW)).unwrap().unwrap().run_at
     }
 }
 
@@ -60,6 +72,19 @@ fn a_time_that_a_person_named_and_one_that_is_right_stay() {
     // By the right clock.
     scene.add(NewJob { due: in_an_hour(), ..new_job(definition("a")) }, NOW);
     assert_eq!(scene.nearer(), []);
+}
+
+#[test]
+fn a_time_that_was_changed_since_the_clock_is_right_stays() {
+    for due in [in_an_hour(), Due::At(Timestamp(NOW + HOUR))] {
+        let mut scene = Scene::new();
+        let jobs =
+            [in_an_hour(), Due::Now].map(|due| scene.add(NewJob { due, ..new_job(definition("a")) }, AHEAD));
+        let change = JobChange { due: Some(due), ..JobChange::default() };
+        scene.store.at(Timestamp(NOW)).act(&jobs, Act::Change(&change)).unwrap();
+        scene.store.at(Timestamp(NOW + 10)).rebase_after_clock_step().unwrap();
+        assert_eq!(jobs.map(|id| scene.due(id)), [Timestamp(NOW + HOUR); 2]);
+    }
 }
 
 #[test]

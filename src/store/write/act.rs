@@ -204,11 +204,9 @@ fn change(tx: &Tx, id: i64, change: &JobChange) -> ActOutcome {
     run(tx, sql, params![id, run_at, expires_at, change.priority, change.queue])?;
     if let Some(due) = change.due {
         let from = due.delay().map(|_| tx.now);
-        run(
-            tx,
-            "UPDATE jobs SET due_from = ?2, due_delay_ms = ?3 WHERE id = ?1",
-            params![id, from, due.delay()],
-        )?;
+        // A wait is rebased by `changed_at` where that lies in the future, and this one begins now.
+        let sql = "UPDATE jobs SET due_from = ?2, due_delay_ms = ?3, changed_at = min(changed_at, ?4) WHERE id = ?1";
+        run(tx, sql, params![id, from, due.delay(), tx.now])?;
     }
     Ok(Ok(Done::Changed))
 }

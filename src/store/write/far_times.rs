@@ -79,7 +79,7 @@ fn bring_nearer(tx: &Tx, FarTime { of, from, to }: &FarTime) -> Result<()> {
             run(tx, sql, params![name, to, tx.now, tx.now.plus(AHEAD)])?
         }
         TimeOf::Job { id, .. } => {
-            let sql = "UPDATE jobs SET run_at = ?2, due_from = ?3, due_delay_ms = ?2 - ?3,
+            let sql = "UPDATE jobs SET run_at = ?2, due_from = ?3, due_delay_ms = ?2 - ?3, changed_at = min(changed_at, ?3),
                                        expires_at = expires_at - (?4 - ?2) WHERE id = ?1";
             run(tx, sql, params![id, to, tx.now, from])?
         }

@@ -349,11 +349,16 @@ fn what_was_delayed_or_paused_while_the_clock_was_ahead_waits_no_longer_than_was
         for what in ["queue paced ends", "schedule tick ends", "everything ends"] {
             worker.until_it_says(what);
         }
+        let state = |id: u64| clock.run(&format!("inspect {id} --json")).exits(0).json()["phase"].clone();
+        // A worker that looks again leaves them where they are.
+        clock.worker("-j1 --queue other").until_it_says("started");
+        for id in [changed, delayed] {
+            assert_eq!(state(id), "scheduled");
+        }
         clock.set(11 * MINUTE);
         for id in [changed, delayed] {
             clock.sandbox().until_state(id, "succeeded");
         }
-        let state = |id: u64| clock.run(&format!("inspect {id} --json")).exits(0).json()["phase"].clone();
         assert_eq!(state(named), "scheduled");
         drop(worker);
         clock.run("doctor").exits(0);

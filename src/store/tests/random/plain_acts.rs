@@ -186,6 +186,7 @@ impl Plain {
         job.run_at = due;
         if let Some(due) = change.due {
             job.delay = due.delay().map(|delay| (now, delay));
+            job.changed_at = job.changed_at.min(now);
         }
         let mut definition = (*job.definition).clone();
         definition.priority = change.priority.unwrap_or(definition.priority);

@@ -439,6 +439,7 @@ impl Plain {
                 let nearer = job.run_at.since(to);
                 job.expires_at = job.expires_at.map(|expiry| expiry.minus(nearer));
                 job.delay = Some((now, delay));
+                job.changed_at = job.changed_at.min(now);
                 let of = TimeOf::Job { id: job.id, name: job.definition.name.clone() };
                 far.push(FarTime { of, from: job.run_at, to });
                 job.run_at = to;
