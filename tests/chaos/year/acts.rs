@@ -65,22 +65,28 @@ impl Year {
         self.look();
     }
 
-    /// The clock is set back over times that have come, and forward again: nothing comes twice.
+    /// The clock is set back over times that have come, and forward again: nothing comes twice. What was not run for a time of then,
+    /// because the key was held, nobody had asked for it yet, or it was missed, may come when its time is there again.
     pub(super) fn set_back(&mut self) {
+        let now = self.now();
         let back = self.dice.random_range(MINUTE..3 * HOUR);
-        self.clock.set_to(self.now() - back);
+        self.clock.set_to(now - back);
+        // A delay that was drawn or asked for while the clock was ahead counts from the right time.
+        self.since.right_from = now;
+        for due in self.due.values_mut() {
+            *due -= back;
+        }
         self.poke();
         self.look();
         if self.dice.random() {
             self.restart();
             self.look();
         }
-        // A job that was enqueued meanwhile is due as long after now as it was after then.
-        for due in self.due.values_mut() {
-            *due -= back;
-        }
-        self.clock.set_to(self.now() + back);
+        self.clock.set_to(now + MINUTE);
         self.poke();
+        for known in &mut self.known {
+            known.was_changed = true;
+        }
         self.look();
         self.count("clocks set back");
     }
