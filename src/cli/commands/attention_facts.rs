@@ -51,8 +51,7 @@ pub(super) fn cannot_start(schedules: &[StoredSchedule], now: Timestamp) -> Vec<
             row.chain.links().flat_map(|link| obstacles(&link.definition, false)).collect();
         missing.sort();
         missing.dedup();
-        let problem = Problem::CannotStart { schedule: row.name().to_owned(), missing };
-        AttentionEntry { problem, alarm: true, jobs: Vec::new() }
+        Problem::CannotStart { schedule: row.name().to_owned(), missing }.alarm()
     };
     let has_any = |found: &AttentionEntry| matches!(&found.problem, Problem::CannotStart { missing, .. } if !missing.is_empty());
     let found = schedules.iter().filter(|row| !row.is_paused()).map(of).filter(has_any).collect();

@@ -12,7 +12,7 @@ use super::filter::Filter;
 use super::interrupted;
 use super::leftover;
 use super::overview::QueueRow;
-use super::problem::{AttentionEntry, LongestRunning, OverdueReason, Problem};
+use super::problem::{AttentionEntry, LongestRunning, OVERDUE, OverdueReason, Problem};
 use super::{stuck_groups, warned};
 use crate::model::Attention;
 use crate::store::file::error::{NoRoom, Result};
@@ -27,10 +27,7 @@ use crate::store::write::conditions::is_ready;
 use crate::store::write::limits::{self, QueueHold};
 use crate::store::write::schedules::StoredSchedule;
 use crate::store::write::workers::{Liveness, NoWorker, WorkerStatus, no_worker};
-use crate::text::{Millis, Timestamp};
-
-/// Work that has been due for longer than this is overdue, unless something of its queue started within this time.
-const OVERDUE: Millis = Millis::from_secs(60 * 60);
+use crate::text::Timestamp;
 
 /// At most this number of the newest attempts is searched for one of an overdue queue.
 const MAX_ATTEMPTS: u64 = 50_000;

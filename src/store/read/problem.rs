@@ -8,6 +8,9 @@ use crate::store::write::limits::QueueHold;
 use crate::store::write::workers::NoWorker;
 use crate::text::{Millis, Timestamp};
 
+/// Work that has been due for longer than this is overdue, unless something of its queue started within this time.
+pub const OVERDUE: Millis = Millis::from_secs(60 * 60);
+
 /// A problem, and the jobs that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttentionEntry {
@@ -377,7 +380,7 @@ impl Problem {
     }
 
     /// An alarm about no job, or about jobs that are named later.
-    pub(in crate::store) const fn alarm(self) -> AttentionEntry {
+    pub const fn alarm(self) -> AttentionEntry {
         AttentionEntry { problem: self, alarm: true, jobs: Vec::new() }
     }
 

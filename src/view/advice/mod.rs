@@ -17,8 +17,8 @@ use self::words::{Advice, Words, ids, jobs_text};
 use crate::call_target::CallTarget;
 use crate::model::{Attention, AttentionSubject, Limits, Way};
 use crate::store::problem::{
-    AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OverdueReason,
-    Problem,
+    AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OVERDUE,
+    OverdueReason, Problem,
 };
 use crate::store::{FileChange, NoRoom, NoWorker, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, listed, local_time, safe_line};
@@ -111,13 +111,14 @@ impl Advice<'_> {
             Problem::Warned(warned) => return self.warned(warned, jobs),
             Problem::Stuck(stuck) => return self.stuck(stuck, jobs),
             Problem::OtherStuck(count) => {
-                let verb = if *count == (Count { counted: 1, is_more: false }) { "holds" } else { "hold" };
+                let is_one = *count == (Count { counted: 1, is_more: false });
+                let (are, hold) = if is_one { ("is", "holds") } else { ("are", "hold") };
                 ways.push(Way::new(self.to_type("inspect", "jobs --state blocked"), "lists those"));
-                let message = format!(
-                    "besides these, {} that are dead, cancelled or removed {verb} back others",
-                    jobs_text(*count)
-                );
-                (message.replace("1 job that are", "1 job that is"), None)
+                let jobs = jobs_text(*count);
+                (
+                    format!("besides these, {jobs} that {are} dead, cancelled or removed {hold} back others"),
+                    None,
+                )
             }
             Problem::Leftover { pid, since, processes } => {
                 let shown = match processes.iter().map(left_process).collect::<Vec<_>>().as_slice() {
@@ -259,8 +260,9 @@ impl Advice<'_> {
                 let waited = human_duration(self.now.since(*oldest));
                 let oldest = if *due == 1 { " has" } else { ": the oldest has" };
                 let message = format!(
-                    "{} of queue {queue}{oldest} waited for {waited}, and nothing of the queue has started for an hour: {}",
+                    "{} of queue {queue}{oldest} waited for {waited}, and nothing of the queue has started for {}: {}",
                     counted(*due, "due job"),
+                    human_duration(OVERDUE),
                     self.overdue(reason, &mut ways)
                 );
                 (message, None)

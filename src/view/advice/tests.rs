@@ -434,11 +434,11 @@ no_worker: the time of schedule nightly passed without a run since TIME: no work
     runner service install
 no_worker: the time of schedule nightly passed without a run since TIME: the worker is older than the program that applied it, and has to be restarted
     runner work
-overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: the queue is at its limit, max_running 4; job 4 slow has been running since TIME; runner cancel 4 ends it
+overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for 1h: the queue is at its limit, max_running 4; job 4 slow has been running since TIME; runner cancel 4 ends it
     -
-overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: the only slot of its workers is busy; job 4 slow has been running since TIME; runner cancel 4 ends it
+overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for 1h: the only slot of its workers is busy; job 4 slow has been running since TIME; runner cancel 4 ends it
     -
-overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: its workers do not take it; runner inspect workers shows them
+overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for 1h: its workers do not take it; runner inspect workers shows them
     -
 paused: queue net is paused and holds 1 due job, the oldest since TIME
     runner resume net
