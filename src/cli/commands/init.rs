@@ -156,10 +156,10 @@ impl Source {
         matches!(self, Self::File(path) if path.file_name().is_some_and(|name| name == "anacrontab"))
     }
 
-    /// Whether the cron of busybox reads it: where Alpine has crontabs, and on Alpine.
+    /// Whether the cron of busybox reads it: where Alpine has crontabs, also in a copy of its files, and on Alpine.
     fn is_of_busybox(&self) -> bool {
-        let is_there = matches!(self, Self::File(path) if path.starts_with("/etc/crontabs"));
-        is_there || Path::new("/etc/alpine-release").exists()
+        let is_there = |path: &Path| path.parent().is_some_and(|folder| folder.ends_with("etc/crontabs"));
+        matches!(self, Self::File(path) if is_there(path)) || Path::new("/etc/alpine-release").exists()
     }
 
     /// The user in whose name cron runs it, if it lies where cron keeps the crontabs of users.
@@ -352,6 +352,10 @@ mod tests {
         for kept in ["/var/spool/cron/crontabs/me", "/var/spool/cron/me", "/etc/crontabs/me"] {
             assert_eq!(of(kept).owner(), Some("me"), "{kept}");
         }
+        for alpine in ["/etc/crontabs/root", "/srv/rootfs/etc/crontabs/me"] {
+            assert!(of(alpine).is_of_busybox(), "{alpine}");
+        }
+        assert!(!of("/var/spool/cron/crontabs/me").is_of_busybox());
         assert_eq!(of("/home/me/crontab").owner(), None);
         assert_eq!(Source::Own.owner(), None);
     }
