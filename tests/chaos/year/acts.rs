@@ -101,8 +101,7 @@ impl Year {
         if self.dice.random() {
             self.work_without_room();
         } else {
-            let fault = self.fault();
-            self.call("run plain -q").env("SHIM_FAULT", fault).run();
+            self.without_room("run plain -q");
             self.count("runs without room");
         }
         self.start_worker();
@@ -116,8 +115,14 @@ impl Year {
 
     fn work_without_room(&mut self) {
         self.count("workers without room");
+        self.without_room("work --until-idle --log json");
+        self.since.looked_between = true;
+        self.told = self.counts();
+    }
+
+    fn without_room(&mut self, line: &str) {
         let fault = self.fault();
-        let call = self.call("work --until-idle --log json").env("SHIM_FAULT", fault);
+        let call = self.call(line).env("SHIM_FAULT", fault);
         let mut worker = Background::start(self.clock.sandbox(), call);
         // It waits for room, and nobody makes any.
         let ended = (0..self.dice.random_range(10..60))
@@ -127,8 +132,6 @@ impl Year {
         } else {
             worker.kill();
         }
-        self.since.looked_between = true;
-        self.told = self.counts();
     }
 
     /// Somebody does something.
