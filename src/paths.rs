@@ -61,7 +61,7 @@ pub struct ForeignLink {
 }
 
 impl ForeignLink {
-    /// What to do instead.
+    /// The way to name the target without the link.
     pub fn way_around(&self) -> String {
         format!(
             "if you trust that user, name what the link leads to, {}, in its place",

@@ -372,3 +372,20 @@ fn what_is_neither_a_file_nor_a_job_is_told_as_both() {
         "runner: there is no job file DIR/backup, and no other one here that could have a job \"backup\"\nhint: `runner init`"
     ));
 }
+
+#[test]
+fn schedules_that_nobody_has_applied_are_named() {
+    let schedule = |name: &str| format!("[jobs.{name}]\ncommand = 'true'\nschedule = '@daily'\n");
+    let sandbox = Sandbox::new(&(schedule("one") + &schedule("two")));
+    let never = "no worker fires one, two, which nobody has applied; runner apply takes the file as it is";
+    sandbox.run("check").ok().shows(never);
+    sandbox.run("check two").ok().shows("no worker fires two, which");
+    sandbox.run("check -q").ok().prints("");
+    sandbox.run("apply -q").ok();
+    assert!(!sandbox.run("check").ok().stdout.contains("no worker fires"));
+    sandbox.write("jobs.toml", sandbox.read("jobs.toml") + &schedule("three"));
+    sandbox.run("check").ok().shows("changed since it was applied: three; runner apply takes");
+    // Nobody knows what is applied in a database that cannot be read.
+    sandbox.write_private("runner.db", "something else");
+    assert!(!sandbox.run("check").ok().stdout.contains("no worker fires"));
+}

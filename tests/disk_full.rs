@@ -4,6 +4,8 @@ pub mod small_disk;
 
 use small_disk::SmallDisk;
 
+use std::io::Write;
+
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use crate::support::{Background, Sandbox, Signal, json, wait_until};
@@ -73,9 +75,12 @@ fn a_file_that_cannot_be_made_whole_is_not_made() {
 fn a_disk_without_inodes_is_full_and_can_be_looked_at() {
     let Some(disk) = SmallDisk::mount(JOBS, "600k,nr_inodes=30") else { return };
     disk.run("enqueue next next").ok();
-    // Otherwise the log that stays would do for a while.
+    let fill = || disk.shell("cd small; i=0; while touch file$i 2> /dev/null; do i=$((i + 1)); done");
+    fill();
+    // The log that stays does for a while.
+    disk.run("backup copy.db").exits(74).says("could not create a file in ").says("runner.db.run: No space");
     disk.shell("rm small/runner.db-*");
-    disk.shell("cd small; i=0; while touch file$i 2> /dev/null; do i=$((i + 1)); done");
+    fill();
     for line in ["inspect", "inspect 1", "doctor", "inspect --json"] {
         disk.run(line).ok();
     }
@@ -164,7 +169,7 @@ fn a_worker_that_is_to_stop_and_cannot_write_says_so() {
         .wait()
         .exits(74)
         .says("disk is full")
-        .says("not recorded: job 1, attempt 1 has ended: exit status 0");
+        .says("job 1, attempt 1 has ended (exit status 0), which could not be recorded");
     disk.make_room();
     // The next worker records the attempt as if the worker had died, because that one could not record its end.
     disk.run("work --drain").ok();
@@ -242,7 +247,8 @@ fn a_database_that_a_worker_has_open_in_another_file_system_is_refused() {
     let overlay = "cd small && mkdir low up work both && mount -t overlay -o lowerdir=low,upperdir=up,workdir=work none both";
     disk.shell(&format!("({overlay}) 2> /dev/null || touch small/none"));
     if disk.exists("none") {
-        eprintln!("not tested: no overlay can be mounted here");
+        // Past the capture of the output: what was not tested is to be seen.
+        let _ = writeln!(std::io::stderr(), "NOT TESTED, for no overlay can be mounted here");
         return;
     }
     let db = |view: &str| disk.sandbox().path(&format!("small/{view}/runner.db"));

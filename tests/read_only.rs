@@ -104,3 +104,16 @@ fn a_file_system_that_says_only_at_the_open_that_it_is_read_only_can_be_read() {
     call().arg("enqueue").arg("--").arg("true").run().exits(77).says("cannot be changed");
     assert_eq!(sandbox.count_jobs(), 1);
 }
+
+#[test]
+fn a_job_file_is_not_gone_where_there_is_no_proc() {
+    let Some(disk) = SmallDisk::mount("[jobs.a]\ncommand = 'true'\nschedule = '@daily'\n", "4m") else {
+        return;
+    };
+    disk.run("apply -q").ok();
+    disk.run("doctor --strict").ok();
+    disk.shell("mount -t tmpfs none /proc");
+    let told = disk.run("doctor --strict");
+    told.shows("jobs.toml cannot be used now");
+    assert!(!disk.run("inspect").ok().stdout.contains("--none"), "it proposes to remove the schedules");
+}

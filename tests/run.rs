@@ -147,7 +147,8 @@ fn the_next_call_goes_on_after_a_kill_exactly_once_key_or_no_key() {
         sandbox.until_logged(1);
         wait_until("the start is on record", || sandbox.job(1)["started_at"] != json!(null));
         run.kill();
-        sandbox.run(&format!("run {name}")).says("goes on with job 1").ok();
+        let next = sandbox.run(&format!("run {name}")).says("goes on with job 1").ok();
+        assert!(!next.stderr.contains("options"), "this call has none: {next}");
         assert_eq!(sandbox.log(), ["begin 1", "begin 2"]);
         assert_eq!(sandbox.count_jobs(), 1);
         assert_fields(&sandbox.job(1), &json!({"state": "succeeded", "attempts": 2, "priority": 0}));

@@ -19,6 +19,13 @@ fn call_in(sandbox: &Sandbox, project: &str, line: &str) -> Call {
     sandbox.call(line).dir(sandbox.path(project))
 }
 
+/// Runs a line in the folder to which the link `current` leads, by the name of the link.
+#[track_caller]
+fn run_at_link(sandbox: &Sandbox, line: &str) -> Finished {
+    let current = sandbox.path("current");
+    sandbox.call(line).dir(&current).env("PWD", &current).run()
+}
+
 #[track_caller]
 fn run_in(sandbox: &Sandbox, project: &str, line: &str) -> Finished {
     call_in(sandbox, project, line).run()
@@ -314,15 +321,11 @@ fn a_key_of_a_copy_that_is_gone_says_how_to_take_the_job_along() {
 fn a_release_that_was_tried_before_the_link_led_to_it_keeps_the_keys() {
     let sandbox = two(&format!("{DEPLOY}unique_key = 'k'\n"));
     symlink("a", sandbox.path("current")).expect("a link");
-    let at_link = |line: &str| {
-        let current = sandbox.path("current");
-        sandbox.call(line).dir(&current).env("PWD", &current).run()
-    };
     run_in(&sandbox, "b", "run -q deploy").ok();
-    at_link("enqueue deploy").ok();
+    run_at_link(&sandbox, "enqueue deploy").ok();
     fs::remove_file(sandbox.path("current")).expect("it is there");
     symlink("b", sandbox.path("current")).expect("a link");
-    at_link("run deploy").says("/b/jobs.toml now").ok();
+    run_at_link(&sandbox, "run deploy").says("/b/jobs.toml now").ok();
     assert_eq!(sandbox.count_jobs(), 2);
     assert_eq!(sandbox.log(), ["b", "a"]);
 }
@@ -331,18 +334,14 @@ fn a_release_that_was_tried_before_the_link_led_to_it_keeps_the_keys() {
 fn the_next_release_behind_a_link_keeps_keys_and_history() {
     let sandbox = two(&format!("{DEPLOY}unique_key = 'k'\n"));
     symlink("a", sandbox.path("current")).expect("a link");
-    let at_link = |line: &str| {
-        let current = sandbox.path("current");
-        sandbox.call(line).dir(&current).env("PWD", &current).run()
-    };
     sandbox.write("a-fails", "");
-    at_link("run deploy -q").exits(1);
-    at_link("enqueue deploy").ok();
+    run_at_link(&sandbox, "run deploy -q").exits(1);
+    run_at_link(&sandbox, "enqueue deploy").ok();
     fs::remove_file(sandbox.path("current")).expect("it is there");
     symlink("b", sandbox.path("current")).expect("a link");
     fs::remove_file(sandbox.path("a-fails")).expect("it is there");
     // The key is held by the job of the release before, which is the same work.
-    at_link("run deploy").says("/b/jobs.toml now").ok();
+    run_at_link(&sandbox, "run deploy").says("/b/jobs.toml now").ok();
     assert_eq!(sandbox.log(), ["a", "a"]);
     assert_eq!(sandbox.count_jobs(), 2);
     let by_file = sandbox.call("enqueue deploy --file current/jobs.toml").run().ok();

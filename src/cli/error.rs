@@ -125,7 +125,7 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
     Some((status, Some(hint).filter(|hint| !hint.is_empty())))
 }
 
-/// What root can do about a database of somebody else.
+/// The way for root to use a database of somebody else.
 fn as_its_owner(error: &StoreError) -> Option<String> {
     let StoreError::Untrusted(untrusted) = error else { return None };
     let (uid, gid) = untrusted.owner.filter(|_| rustix::process::geteuid().is_root())?;

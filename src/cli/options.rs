@@ -37,7 +37,7 @@ macro_rules! options {
             pub values: JobLayer,
         }
 
-        /// What a call says of its job.
+        /// How much a call says of its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallSays {
     WhichWork,
@@ -173,7 +173,7 @@ impl JobOptions {
         FLAGS.iter().map(|(key, _)| key.clone()).collect()
     }
 
-    /// What they, and an input, say of a job.
+    /// How much they, and an input, say of a job.
     pub fn say(&self, has_input: bool) -> CallSays {
         let Self { name, command, args, label, .. } = self.clone();
         let work = Self { name, command, args, label, ..Self::default() };

@@ -317,7 +317,7 @@ errors! {
         => ExitStatus::DATA, "";
 }
 
-/// What to do about a file with more than is read.
+/// The way out where a file has more than is read.
 pub(super) fn to_divide() -> String {
     let batch = to_type("enqueue", "--batch -");
     format!("divide it, or let a program enqueue lines that have a `command` with `{batch}`")

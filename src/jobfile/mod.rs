@@ -12,8 +12,8 @@
 //! A new key of a job needs
 //!
 //! * a row of the table in `model/keys.rs`. From there it may stand in the file, and has its place in every layer. `since_minor N`
-//!   (of a row with its own field) keeps older workers from jobs that use it; the first key of version 1.N brings a step in `store/file/schema.rs`, which may be
-//!   empty, and the number in `schema.sql`. `shown` names what `check` and `inspect ID` say of it;
+//!   (of a row with its own field) keeps older workers from jobs that use it; the first key of version 1.N brings a step in
+//!   `store/file/schema.rs`, which may be empty, and the number in `schema.sql`. `shown` names what `check` and `inspect ID` say of it;
 //! * a field of [`crate::model::JobDefinition`] with its default;
 //! * its effect, which for a command is in `process/spawn.rs`;
 //! * its description and examples in `jobs.schema.json`, which tests try; `UPDATE_SCHEMA=1 cargo test --lib jobfile` writes where

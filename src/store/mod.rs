@@ -23,7 +23,9 @@ pub use file::caller::{Caller, ProcessRow};
 pub use file::error::{NoRoom, Result, StoreError, Untrusted};
 pub use file::open::Store;
 pub use file::schema;
-pub use file::store_file::{StoreFile, locate, make_private_dir, open_lock, open_regular};
+pub use file::store_file::{
+    StoreFile, is_lock_held, locate, lock_path, make_private_dir, open_lock, open_regular,
+};
 pub use file::version::Version;
 pub use read::attempts::AttemptRow;
 pub use read::attention_query::{ChangedFile, Surroundings};

@@ -20,8 +20,8 @@ use super::start_log::{StartLog, StartRecord, allocate_log, read_log};
 use crate::clock;
 use crate::process::{self, AttemptTag, Identity, Leader};
 use crate::store::{
-    Liveness, OrphanedClaim, Store, StoreFile, Version, Worker, make_private_dir, open_lock, open_regular,
-    schema,
+    Liveness, OrphanedClaim, Store, StoreFile, Version, Worker, is_lock_held, lock_path, make_private_dir,
+    open_lock, open_regular, schema,
 };
 use crate::text::Timestamp;
 use crate::wake;
@@ -108,15 +108,11 @@ pub(super) fn remove_files(run_dir: &Path, worker: &str) {
 
 /// Whether this worker is alive, or about to register. Looks at its lock alone.
 pub(super) fn holds_lock(run_dir: &Path, worker: &str) -> bool {
-    is_held(&lock_path(run_dir, worker))
+    is_lock_held(&lock_path(run_dir, worker))
 }
 
 fn reports_dir(run_dir: &Path, worker: &str) -> PathBuf {
     run_dir.join(format!("{worker}.reports"))
-}
-
-fn lock_path(run_dir: &Path, worker: &str) -> PathBuf {
-    run_dir.join(format!("{worker}.lock"))
 }
 
 /// The file whose lock the recoverer of a dead worker holds, so that others leave that worker alone.
@@ -318,13 +314,7 @@ fn held_locks(db: &StoreFile) -> Vec<String> {
         Some(name.to_string_lossy().into_owned()).filter(|name| name != "create" && name != SINGLE)
     };
     let held = entries.flatten().map(|entry| entry.path()).filter_map(|path| Some((worker_of(&path)?, path)));
-    held.filter(|(_, path)| is_held(path)).map(|(name, _)| name).collect()
-}
-
-/// Whether a process holds this lock file.
-fn is_held(lock: &Path) -> bool {
-    open_regular(lock, File::options().read(true))
-        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    held.filter(|(_, path)| is_lock_held(path)).map(|(name, _)| name).collect()
 }
 
 /// The start time of a running attempt, from the start log of its worker.

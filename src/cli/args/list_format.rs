@@ -23,7 +23,7 @@ impl Args for ListFormatArg {
     fn augment_args(command: Command) -> Command {
         let flag = |format: &'static ListFormat| {
             let flag = Arg::new(format.name).long(format.name).help(format.help).action(ArgAction::SetTrue);
-            // Of the flags of a group one may be given.
+            // One flag of a group may be given.
             flag.group("list_format").conflicts_with_all(["json", "html", "prometheus", "watch"])
         };
         command.args(LIST_FORMATS.iter().map(flag))

@@ -107,10 +107,16 @@ fn check_jobs(global: &Global, checked: &Checked, out: &mut Output) -> Result<Ex
     let declared = apply::schedules(file, now)?;
     if !out.quiet {
         let store = database::open_if_there(global);
-        let stored = store.as_ref().ok().and_then(|store| store.as_ref()?.schedules().ok());
-        let mut applied = stored.unwrap_or_default();
-        let mut not_applied = apply::not_applied(file, &applied);
+        // Nobody knows what is applied in a database that cannot be read.
+        let stored = match &store {
+            Ok(Some(store)) => store.schedules().ok(),
+            Ok(None) => Some(Vec::new()),
+            Err(_) => None,
+        };
+        let not_applied = stored.as_deref().map(|stored| apply::not_applied(file, stored));
+        let mut not_applied = not_applied.unwrap_or_default();
         not_applied.retain(|name| checked.is_shown(name));
+        let mut applied = stored.unwrap_or_default();
         // A pipe has no path by which the database could know it.
         let path = job_file::canonical(&file.path).ok();
         applied.retain(|row| Some(&row.file) == path.as_ref() && checked.is_shown(row.name()));
@@ -122,19 +128,19 @@ fn check_jobs(global: &Global, checked: &Checked, out: &mut Output) -> Result<Ex
         } else {
             show(out, checked, &schedules);
             let knows = |store: &Store, path| store.applied_files().is_ok_and(|files| files.contains(path));
-            match (store, path) {
-                (Ok(Some(store)), Some(path)) if knows(&store, &path) => {
+            match (store.ok().flatten(), path) {
+                (Some(store), Some(path)) if knows(&store, &path) => {
                     show_changed(store, &path, out, checked, &applied, not_applied, now);
                 }
-                (Ok(_), _) if !not_applied.is_empty() => {
+                _ if !not_applied.is_empty() => {
                     let names = not_applied.join(", ");
                     let apply = job_file::place_of(&file.path).to_type("apply", "");
-                    let words =
-                        format!("not applied, so no worker fires: {names}; {apply} takes the file as it is");
+                    let words = format!(
+                        "no worker fires {names}, which nobody has applied; {apply} takes the file as it is"
+                    );
                     out.line("");
                     out.prose("", &out.paint(Style::Warn, &words));
                 }
-                // What a database that cannot be read holds is unknown.
                 _ => {}
             }
         }

@@ -70,7 +70,8 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
     let reported = of_shell.map(|status| AttemptEnd { status: Some(Status::Exited(status)), ..end.clone() });
     let foreseen = Foreseen::of(definition, reported.as_ref().unwrap_or(end), attempt);
     let Foreseen { verdict, decision } = &foreseen;
-    let (window, sentence) = (window(definition, &foreseen), sentence(definition, &foreseen, attempt));
+    let (window, sentence) =
+        (delay_window(definition, &foreseen), decision_sentence(definition, &foreseen, attempt));
     if out.quiet {
         return Ok(());
     }
@@ -105,7 +106,7 @@ pub fn show(global: &Global, args: &CheckArgs, end: &AttemptEnd, out: &mut Outpu
     if reported.is_some() {
         let own = Foreseen::of(definition, end, attempt);
         if own.verdict != *verdict {
-            let sentence = self::sentence(definition, &own, attempt);
+            let sentence = decision_sentence(definition, &own, attempt);
             out.fact("else", &format!("if the signal ends the shell itself: {sentence}"));
         }
     }
@@ -126,19 +127,19 @@ pub fn name(typed: &str) -> Result<String, CliError> {
 }
 
 /// The shortest and the longest delay until the retry; none if there is none.
-fn window(definition: &JobDefinition, foreseen: &Foreseen) -> Option<(Millis, Millis)> {
+fn delay_window(definition: &JobDefinition, foreseen: &Foreseen) -> Option<(Millis, Millis)> {
     let Decision::Retry { nominal, .. } = foreseen.decision else { return None };
     Some(definition.policy.backoff.window(nominal))
 }
 
-fn sentence(definition: &JobDefinition, foreseen: &Foreseen, attempt: u32) -> String {
+fn decision_sentence(definition: &JobDefinition, foreseen: &Foreseen, attempt: u32) -> String {
     let max_attempts = definition.policy.max_attempts();
     let code = foreseen.verdict.code.as_ref().map_or("success", ErrorCode::as_str);
     match foreseen.decision {
         Decision::Succeeded => success_text(foreseen.verdict.warning.as_ref()),
         Decision::Dead(reason) => death_text(code, reason, attempt, max_attempts),
         Decision::Retry { .. } | Decision::Cancelled => {
-            let (low, high) = window(definition, foreseen).unwrap_or_default();
+            let (low, high) = delay_window(definition, foreseen).unwrap_or_default();
             let span = if low == high { String::new() } else { format!(" to {high}") };
             retried_text(code, attempt, max_attempts, &format!("in {low}{span}"))
         }

@@ -322,8 +322,8 @@ impl Task {
         key.is_some_and(|key| job.idempotency_key.as_ref() == Some(key))
     }
 
-    /// Says what becomes of the call's own job where it goes on with this one.
-    fn what_of_its_own(&self, earlier: &JobRow) -> &'static str {
+    /// The words for what becomes of the call's own job where it goes on with this earlier one.
+    fn fate_of_own_job(&self, earlier: &JobRow) -> &'static str {
         match self.says {
             CallSays::WhichWork => "",
             CallSays::More if !self.is_own(earlier) => "; the job of this call comes after it",
@@ -370,7 +370,7 @@ impl Task {
             let is_taken_on = start == RunStart::TakenOn(id);
             warn(&match named(&self.plan) {
                 Some(named) if !is_taken_on => new_jobs::held_key(named, &job) + &due_text(&job),
-                _ => taken_on_text(store, &job, self.what_of_its_own(&job))?,
+                _ => taken_on_text(store, &job, self.fate_of_own_job(&job))?,
             });
         }
         Ok(start)

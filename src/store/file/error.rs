@@ -329,7 +329,7 @@ pub enum NoRoom {
     #[error("the disk is full")]
     Disk,
     /// ENOSPC, though there is room.
-    #[error("the disk is full: no inodes are left")]
+    #[error("the disk is full, as no inodes are left")]
     Inodes,
     /// EDQUOT.
     #[error("the disk quota is used up")]

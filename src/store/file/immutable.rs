@@ -134,9 +134,9 @@ pub fn refuses_files(folder: &Path) -> bool {
 pub fn lack_of_room(file: &StoreFile) -> Option<NoRoom> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let probe = rustix::fs::open(file.parent(), flags, FileMode::RUSR | FileMode::WUSR);
-    let found = || rustix::fs::statvfs(file.path()).ok();
+    let space = || rustix::fs::statvfs(file.path()).ok();
     if matches!(probe, Err(Errno::NOSPC))
-        && found().is_some_and(|found| found.f_files > 0 && found.f_ffree == 0)
+        && space().is_some_and(|space| space.f_files > 0 && space.f_ffree == 0)
     {
         return Some(NoRoom::Inodes);
     }
@@ -146,9 +146,9 @@ pub fn lack_of_room(file: &StoreFile) -> Option<NoRoom> {
         Err(Errno::DQUOT) => Some(NoRoom::Quota),
         // This file system has no such files, or the caller may not write here.
         Err(_) => {
-            let found = found()?;
-            let free = if geteuid().is_root() { found.f_bfree } else { found.f_bavail };
-            (found.f_blocks > 0 && free == 0).then_some(NoRoom::Disk)
+            let space = space()?;
+            let free = if geteuid().is_root() { space.f_bfree } else { space.f_bavail };
+            (space.f_blocks > 0 && free == 0).then_some(NoRoom::Disk)
         }
     }
 }

@@ -203,6 +203,17 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// The lock of a worker in `FILE.run/`, which it holds for as long as it lives.
+pub fn lock_path(run_dir: &Path, worker: &str) -> PathBuf {
+    run_dir.join(format!("{worker}.lock"))
+}
+
+/// Whether a process holds this lock. Tries a shared lock, so that its owner is not disturbed.
+pub fn is_lock_held(lock: &Path) -> bool {
+    open_regular(lock, File::options().read(true))
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 /// A path with a suffix appended to its last part.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
@@ -244,7 +255,7 @@ impl<'a> Draft<'a> {
         let lacks = if file.is_absent()? { try_new } else { try_old };
         lacks(file.path(), file.parent())?;
         let run_dir = file.make_run_dir()?;
-        // It may be for a backup.
+        // The draft may be that of a backup.
         let failed = |error| StoreError::Io(format!("create a file in {}", run_dir.display()), error);
         let lock = open_lock(&run_dir.join(LOCK)).map_err(failed)?;
         lock.lock().map_err(failed)?;

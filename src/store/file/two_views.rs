@@ -3,7 +3,7 @@
 //! jobs, and SQLite would damage the file.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use rustix::process::geteuid;
 
 use super::error::{Result, StoreError};
 use super::row::all;
-use super::store_file::{StoreFile, open_regular, with_suffix};
+use super::store_file::{StoreFile, is_lock_held, lock_path, with_suffix};
 
 /// Refuses the file if a worker, or a `run`, that lives has opened it by another path whose locks do not hold here.
 pub fn refuse_other_view(connection: &Connection, file: &StoreFile) -> Result<()> {
@@ -26,8 +26,8 @@ pub fn refuse_other_view(connection: &Connection, file: &StoreFile) -> Result<()
     let run_dir = file.run_dir();
     let is_view = |(name, path): &(String, PathBuf)| {
         let theirs = with_suffix(path, ".run");
-        let lock = format!("{name}.lock");
-        is_held(&theirs.join(&lock)) && !is_held(&run_dir.join(&lock)) && show_the_same(&run_dir, &theirs)
+        let is_held = |run_dir| is_lock_held(&lock_path(run_dir, name));
+        is_held(&theirs) && !is_held(&run_dir) && show_the_same(&run_dir, &theirs)
     };
     match workers.into_iter().find(is_view) {
         Some((_, other)) => Err(StoreError::OtherView { path: file.path().to_owned(), other }),
@@ -35,30 +35,24 @@ pub fn refuse_other_view(connection: &Connection, file: &StoreFile) -> Result<()
     }
 }
 
-fn is_held(lock: &Path) -> bool {
-    open_regular(lock, File::options().read(true))
-        .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
-}
-
 /// Whether a new file in one of these folders is to be seen in the other. mergerfs may make it on another disk, which only the one
 /// of them shows. A copy of a database has locks of the same names, and shows no new file.
 fn show_the_same(one: &Path, other: &Path) -> bool {
-    let shows = |made_in: &Path, seen_in: &Path| {
-        let is_own = |dir: &Path| {
-            fs::symlink_metadata(dir).is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw())
-        };
-        let name = format!("view-{:016x}", rand::random::<u64>());
-        let new = made_in.join(&name);
-        let made =
-            is_own(made_in) && File::options().create_new(true).write(true).mode(0o600).open(&new).is_ok();
-        let is_seen = made && seen_in.join(&name).symlink_metadata().is_ok();
-        if made {
-            // One that stays holds nothing.
-            let _ = fs::remove_file(new);
-        }
-        is_seen
-    };
     shows(one, other) || shows(other, one)
+}
+
+fn shows(made_in: &Path, seen_in: &Path) -> bool {
+    // Root makes nothing in the folder of another user.
+    let own = fs::symlink_metadata(made_in).is_ok_and(|dir| dir.is_dir() && dir.uid() == geteuid().as_raw());
+    let name = format!("view-{:016x}", rand::random::<u64>());
+    let new = made_in.join(&name);
+    if !own || File::options().create_new(true).write(true).mode(0o600).open(&new).is_err() {
+        return false;
+    }
+    let is_seen = seen_in.join(&name).symlink_metadata().is_ok();
+    // One that stays holds nothing.
+    let _ = fs::remove_file(new);
+    is_seen
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::model::{AttentionKind, ErrorCode};
+use crate::model::{AttentionKind, AttentionSubject, ErrorCode};
 use crate::store::file::error::NoRoom;
 use crate::store::write::limits::QueueHold;
 use crate::store::write::workers::NoWorker;
@@ -377,6 +377,41 @@ impl Problem {
             }
             Self::Changed { .. } => AttentionKind::Changed,
         }
+    }
+
+    /// The name that the page groups the entry by, and the job file that it is about.
+    pub fn into_subject_and_file(self) -> (Option<AttentionSubject>, Option<String>) {
+        let (name, file) = match self {
+            Self::Dead(Dead { letters: DeadLetters { name, count, last, file, .. }, .. }) => {
+                let subject = AttentionSubject { name, deaths: count.counted, last_death: Some(last) };
+                return (Some(subject), file);
+            }
+            Self::Recovered(letters) => (Some(letters.name), letters.file),
+            Self::Warned(warned) => (Some(warned.name), warned.file),
+            Self::Stuck(stuck) => (stuck.name, stuck.file),
+            Self::Stale { name, file, .. } => (Some(name), Some(file)),
+            Self::Interrupted { name, .. } => (Some(name), None),
+            Self::NoTimes { schedule, .. }
+            | Self::NoNextTime { schedule, .. }
+            | Self::Skipping { schedule, .. }
+            | Self::CannotStart { schedule, .. }
+            | Self::PausedSchedule { schedule, .. } => (Some(schedule), None),
+            Self::Changed { path, .. } => (None, Some(path)),
+            Self::DiskFull { .. }
+            | Self::OtherDead { .. }
+            | Self::OtherRecovered { .. }
+            | Self::OtherStuck(_)
+            | Self::Leftover { .. }
+            | Self::NoWorker { .. }
+            | Self::OldWorker { .. }
+            | Self::Unattended { .. }
+            | Self::Orphaned { .. }
+            | Self::Unfired { .. }
+            | Self::Overdue { .. }
+            | Self::PausedQueue { .. }
+            | Self::AllPaused { .. } => (None, None),
+        };
+        (name.as_deref().map(AttentionSubject::of), file)
     }
 
     /// An alarm about no job, or about jobs that are named later.

@@ -52,6 +52,7 @@ impl Store {
             let former = former(tx, file, known, &names)?;
             let id = match (known, &former) {
                 (Some(id), Some((former, _))) => {
+                    // No index leads to these jobs, and a file moves once.
                     run(tx, "UPDATE jobs SET job_file = ?2 WHERE job_file = ?1", [former, &id])?;
                     run(tx, "DELETE FROM job_files WHERE id = ?1", [former])?;
                     id

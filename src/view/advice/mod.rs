@@ -15,10 +15,9 @@ pub use self::no_worker::{
 pub use self::words::at_limit;
 use self::words::{Advice, Words, ids, jobs_text};
 use crate::call_target::CallTarget;
-use crate::model::{Attention, AttentionSubject, Limits, Way};
+use crate::model::{Attention, Limits, Way};
 use crate::store::problem::{
-    AttentionEntry, Count, Dead, DeadLetters, HolderState, LeftProcess, LongestRunning, OVERDUE,
-    OverdueReason, Problem,
+    AttentionEntry, Count, HolderState, LeftProcess, LongestRunning, OVERDUE, OverdueReason, Problem,
 };
 use crate::store::{FileChange, NoRoom, NoWorker, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, listed, local_time, safe_line};
@@ -63,7 +62,7 @@ impl Advice<'_> {
         let message = safe_line(&words.sentence());
         let Words { fact, ways, command } = words;
         let kind = problem.kind();
-        let (subject, file) = subject_and_file(problem);
+        let (subject, file) = problem.into_subject_and_file();
         Attention { kind, alarm, message, command, jobs, file, subject, fact, ways }
     }
 
@@ -396,28 +395,6 @@ impl Advice<'_> {
             }
         }
     }
-}
-
-/// The name that the page groups the entry by, and the job file that it is about.
-fn subject_and_file(problem: Problem) -> (Option<AttentionSubject>, Option<String>) {
-    let (name, file) = match problem {
-        Problem::Dead(Dead { letters: DeadLetters { name, count, last, file, .. }, .. }) => {
-            return (Some(AttentionSubject { name, deaths: count.counted, last_death: Some(last) }), file);
-        }
-        Problem::Recovered(letters) => (Some(letters.name), letters.file),
-        Problem::Warned(warned) => (Some(warned.name), warned.file),
-        Problem::Stuck(stuck) => (stuck.name, stuck.file),
-        Problem::Stale { name, file, .. } => (Some(name), Some(file)),
-        Problem::Interrupted { name, .. } => (Some(name), None),
-        Problem::NoTimes { schedule, .. }
-        | Problem::NoNextTime { schedule, .. }
-        | Problem::Skipping { schedule, .. }
-        | Problem::CannotStart { schedule, .. }
-        | Problem::PausedSchedule { schedule, .. } => (Some(schedule), None),
-        Problem::Changed { path, .. } => (None, Some(path)),
-        _ => (None, None),
-    };
-    (name.as_deref().map(AttentionSubject::of), file)
 }
 
 /// `schedule a` or `schedules a, b and 3 more`.

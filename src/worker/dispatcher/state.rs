@@ -80,10 +80,16 @@ impl Dispatcher<'_> {
                 Some(Status::Signaled(number)) => signal::name(number),
                 None => "it did not run".to_owned(),
             };
-            format!("not recorded: job {}, attempt {} has ended: {how}", ended.job_id, ended.number)
+            format!(
+                "job {}, attempt {} has ended ({how}), which could not be recorded",
+                ended.job_id, ended.number
+            )
         });
         let running = self.slots.claims().map(|claim| {
-            format!("not recorded: job {} {} is left running", claim.job_id, claim.definition.name)
+            format!(
+                "job {} {} is left running, and nobody records its end",
+                claim.job_id, claim.definition.name
+            )
         });
         for text in ended.chain(running).collect::<Vec<_>>() {
             self.notice(text);
