@@ -106,8 +106,11 @@ impl Act {
         let job = ran.stdout.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
         let succeeded = job.as_ref().is_some_and(|job| job["state"] == "succeeded");
         if status != 0 {
-            let failed =
-                job.as_ref().is_some_and(|job| job["state"] == "dead" || job["state"] == "cancelled");
+            let has_failed = |job: &Value| job["state"] == "dead" || job["state"] == "cancelled";
+            // A job behind one that was cancelled waits for a person, so the `run` ends without it.
+            let is_stuck =
+                |job: &Value| job["waits_for"].as_array().is_some_and(|of| of.iter().any(has_failed));
+            let failed = job.as_ref().is_some_and(|job| has_failed(job) || is_stuck(job));
             // A prune may have removed it, and it may have ended just after a wait was given up.
             let gave_up = status == 75 && ran.stderr.contains("gave up waiting");
             let is_known = gave_up || if self.is_run() { failed || status == 66 } else { !succeeded };
