@@ -292,15 +292,16 @@ pub fn end_attempts(
     }
 }
 
-/// Ends what an attempt, which has ended, has left in the background. An order to stop or to kill kills it. Gives up a second after
-/// SIGKILL: the next attempt waits for what is left.
+/// Ends what an attempt, which has ended just now, has left in the background. An order to stop or to kill kills it. Gives up a
+/// second after SIGKILL: the next attempt waits for what is left.
 pub fn end_own_background(
     tag: AttemptTag,
+    leader: Leader,
     grace: Duration,
     control: &Control,
     on_notice: &mut dyn FnMut(String),
 ) {
-    let mut termination = Termination::prepare(vec![Target { tag, group: ProcessGroup::Unknown }]);
+    let mut termination = Termination::prepare(vec![Target { tag, group: ProcessGroup::Recorded(leader) }]);
     if termination.last_scan.is_clean() {
         return;
     }

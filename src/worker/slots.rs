@@ -245,7 +245,9 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
         pass_on: context.pass_on.as_deref().filter(|_| !claim.definition.is_alert()),
     };
     let send = |message| context.inbox.send(message);
+    let mut started = None;
     let on_start = |leader: Leader, at: Timestamp| {
+        started = Some(leader);
         // A failure is ignored: without this record a recovery finds the process by its tag.
         let _ = context.start_log.started(slot, job_id, number, leader, at);
         send(Message::Started { slot, pid: leader.process.pid });
@@ -255,11 +257,13 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
         // With a record that stays a recovery takes the attempt for one that started, at worst.
         let _ = context.start_log.clear(slot);
     });
-    if ended.as_ref().is_ok_and(|end| is_retried(&claim, end)) {
+    if let Some(leader) = started
+        && ended.as_ref().is_ok_and(|end| is_retried(&claim, end))
+    {
         // Before the retry is on disk: a worker of version 1.0, which would not find it, may start the next attempt.
         let tag = AttemptTag::new(&context.mark, job_id, number);
         let notice = &mut |text| on_progress(Progress::Notice(text));
-        process::end_own_background(tag, claim.definition.grace_period.into(), &control, notice);
+        process::end_own_background(tag, leader, claim.definition.grace_period.into(), &control, notice);
     }
     ended
 }
