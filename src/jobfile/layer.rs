@@ -130,7 +130,7 @@ impl ReadForm for Form<'_> {
     }
 
     fn exit_statuses(&mut self) -> Option<Vec<u8>> {
-        let statuses = exit_statuses(self.value, self.mistakes);
+        let statuses = exit_statuses(self.value, "[0, 3]", self.mistakes);
         if self.value.data().as_array().is_some_and(|list| list.is_empty()) {
             self.value
                 .refused(self.mistakes, "with an empty list no attempt could succeed")
@@ -140,7 +140,7 @@ impl ReadForm for Form<'_> {
     }
 
     fn warning_statuses(&mut self) -> Option<Vec<u8>> {
-        Some(exit_statuses(self.value, self.mistakes))
+        Some(exit_statuses(self.value, "[3]", self.mistakes))
     }
 
     fn attempts(&mut self) -> Option<u32> {
@@ -293,8 +293,8 @@ fn variables(value: Value<'_>, mistakes: &mut Mistakes) -> BTreeMap<Bytes, Bytes
 }
 
 /// The list is empty if it cannot be read. Then `checks` finds no contradiction with it.
-fn exit_statuses(value: Value<'_>, mistakes: &mut Mistakes) -> Vec<u8> {
-    let list = value.list("an array of exit statuses, such as [0]", mistakes);
+fn exit_statuses(value: Value<'_>, example: &str, mistakes: &mut Mistakes) -> Vec<u8> {
+    let list = value.list(&format!("an array of exit statuses, such as {example}"), mistakes);
     let read = |status: Value<'_>, mistakes: &mut Mistakes| status.integer(0..=255_u8, mistakes);
     let statuses = distinct(&list.unwrap_or_default(), mistakes, read);
     statuses.into_iter().map(|(status, _)| status).collect()
