@@ -60,27 +60,29 @@
 //! | a key of a job, or of a schedule | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |
 //! | an option of `enqueue` | a row of `cli/options.rs`: flag and key of a batch line; what it changes of the definition is a row of `model/keys.rs`, too; a new form of value, `cli/option_value.rs` |
 //! | the numbers of each name, and the timeline of the page | `store/read/stats.rs` |
-//! | a column of a list | `view/text/lists.rs`, of dead letters `dead.rs`; of its JSON `view/json.rs`; where it needs a new fact, the file of this name in `cli/commands/inspect/` |
+//! | a column of a list | `view/text/lists.rs`, of dead letters `dead.rs`; of its JSON and CSV `view/json.rs`; where it needs a new fact, the file of this name in `cli/commands/inspect/` |
 //! | the page of `inspect --html` | `view/page/`; its look, `style.css` there; what it is given, `cli/commands/inspect/page.rs` |
 //! | the overview | `view/text/overview.rs`; what it is given, `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |
 //! | how the state of a job, or the times of a schedule, are put into words | `view/text/status.rs`, `view/text/schedule.rs`; the decision after an attempt, `model/decide.rs` |
 //! | an option of another verb | `cli/args/`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |
-//! | a verb | `cli/args/`, `cli/help.rs`, `cli/commands/` |
+//! | how a time, a duration or another value is typed | `cli/typed_time.rs`, `cli/values.rs`, what job files share with them, `text/` |
+//! | a variable that runner sets for a command | `worker/slots.rs`, of an alert `store/write/expire.rs`; its name, which no job may set, `model/names.rs` |
+//! | a verb | `cli/args/`, `cli/help.rs`, `cli/commands/`; what the shell completes of its arguments, `completions.rs` there |
 //! | an error: its words, its exit status and its hint | a row of `store/file/error.rs`, or of `jobfile/diagnostics.rs`; else the verb that meets it, or `cli/error.rs` if several verbs do |
 //! | what `enqueue` and `run` share: the jobs that a call makes, and how those ended that it waited for | `cli/commands/new_jobs.rs`, `cli/commands/ended_jobs.rs` |
-//! | how a database, a job file or a job is found | `cli/database.rs`, `cli/job_file.rs`, `cli/find_job.rs`; what is said where there is none: of a database `store/file/error.rs`, of a job file `jobfile/diagnostics.rs`, of a job `cli/suggest.rs` |
+//! | how a database, a job file or a job is found | `cli/database.rs`, `cli/job_file.rs`, `cli/find_job.rs`; what is said where there is none: of a database `store/file/error.rs`, of a job file `jobfile/diagnostics.rs`, of a name of jobs `cli/suggest.rs`, of an id `cli/error.rs` |
 //! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs` |
 //! | which jobs do the same work, and which success makes a death good | `store/write/same_work.rs`; the hash that says so in a row, `task_hash` in `store/write/insert.rs` |
 //! | when a pending job counts as expired | `store/write/conditions.rs`; who records it, `store/write/expire.rs` |
 //! | what is known of deaths; the words for them | `store/read/deaths/`; `view/advice/deaths.rs`, of `inspect dead` `dead_list.rs` |
-//! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`; what is found of jobs and workers `store/read/find_problems.rs`, of schedules `schedule_problems.rs` there; an arm in `view/advice/` |
+//! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`; what is found of jobs and workers `store/read/find_problems.rs`, of schedules `schedule_problems.rs` there; an arm in `view/advice/`; how late something may be, `store/read/attention_query.rs`; a new kind, `model/attention.rs` and `cli/commands/man/attention.roff` |
 //! | another command that people are told to type | where it stands, through [`call_target::to_type()`] |
 //! | which jobs are unfinished, ready or blocked | `store/write/conditions.rs`; what is read of them all, `store/read/unfinished.rs` |
 //! | which job is claimed next | `store/write/claim.rs`; for a `run`, `store/write/runs.rs` |
 //! | what a `run` does besides what a worker does | `worker/run.rs`, `cli/commands/run.rs`, `process/pass_on.rs`, `process/waiting_input.rs`; where all that it prints goes, `view/terminal/streams.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
 //! | what keeps a worker running | `service/`; its words, `cli/commands/service.rs` |
-//! | a limit of a queue | `model/limits.rs`, its columns and when it holds a job `store/write/limits.rs`; the job file `jobfile/file.rs`, the option of `limit` `cli/args/pause_limit.rs`; the schema and `jobs.schema.json` |
+//! | a limit of a queue | `model/limits.rs`, its columns and when it holds a job `store/write/limits.rs`; the job file `jobfile/file.rs`, the option of `limit` `cli/args/pause_limit.rs`, its value `cli/values.rs`, its help `cli/help.rs`; the schema and `jobs.schema.json` |
 //! | what a call from inside a job does not wait for | `store/write/inside.rs`, its words in `cli/inside.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; whether it can go on, `store/write/stuck.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | the next time, or the pause, of a schedule | `store/write/schedules.rs`, and `store/write/far_times.rs`, which takes back what a clock that was ahead has brought |

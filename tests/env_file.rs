@@ -69,10 +69,7 @@ fn one_that_cannot_be_used_is_a_failed_start_that_names_it() {
         ("fifo", "cannot use the env_file DIR/fifo: it is not a regular file"),
         ("latin", "cannot use the env_file DIR/latin: it is not UTF-8 text"),
         ("line", "cannot use the env_file DIR/line: line 2: there is no \"=\""),
-        (
-            "own",
-            "cannot use the env_file DIR/own: line 1: runner itself sets RUNNER_DB for every attempt; choose another name",
-        ),
+        ("own", "cannot use the env_file DIR/own: line 1: runner itself sets RUNNER_DB; choose another name"),
         (
             "long",
             "cannot use the env_file DIR/long: line 1: the variable has 131073 bytes, and the kernel takes at most 131072",

@@ -49,6 +49,23 @@ fn a_definition_that_differs_is_told_first_and_kept() {
 }
 
 #[test]
+fn what_differs_is_named_by_its_key() {
+    let with = |keys: &str| format!("[jobs.job]\ncommand = 'exit 5'\nmax_attempts = 1\n{keys}");
+    let sandbox = Sandbox::new(&with(""));
+    sandbox.finish("job");
+    for (keys, named) in [
+        ("success_exit_codes = [0, 3]", "success_exit_codes"),
+        ("warning_exit_codes = [3]", "warning_exit_codes"),
+        ("exit_codes = { 5 = 'BUSY' }", "exit_codes"),
+        ("default_error_code = 'OTHER'", "default_error_code"),
+        ("retryable = false", "retryable"),
+    ] {
+        sandbox.write("jobs.toml", with(keys));
+        sandbox.run("retry 1 --dry-run").says(&format!("differs ({named}); to take")).ok();
+    }
+}
+
+#[test]
 fn a_changed_directory_is_told_and_an_ad_hoc_job_is_not_compared() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("worse");

@@ -110,6 +110,13 @@ fn json_is_the_final_job_with_its_last_attempt() {
 }
 
 #[test]
+fn no_job_of_a_person_passes_for_an_alert() {
+    let sandbox = Sandbox::empty();
+    let ran = sandbox.run("run --env RUNNER_DEAD_JOB_ID=5 -- echo hi").exits(2).prints("");
+    assert!(ran.stderr.contains("runner itself sets RUNNER_DEAD_JOB_ID"), "{ran}");
+}
+
+#[test]
 fn it_runs_what_the_job_is_after_and_the_alert_of_its_death_and_nothing_else() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("dump");

@@ -68,19 +68,24 @@ const fn may_run_again(job: &JobRow) -> bool {
     matches!(job.state, JobState::Pending | JobState::Dead | JobState::Cancelled)
 }
 
-/// The job file keys in which two definitions differ.
+/// The keys of the job file in which two definitions differ.
 fn differences(old: &JobDefinition, new: &JobDefinition) -> Vec<String> {
     let (old, new) = (keys(old), keys(new));
     old.keys().chain(new.keys()).filter(|key| old.get(*key) != new.get(*key)).cloned().collect()
 }
 
-/// The values of a definition by their job file keys.
+/// The values of a definition by the keys of the job file that set them. The fields of the two tables in it have other names.
 fn keys(definition: &JobDefinition) -> Map<String, Value> {
     let Ok(Value::Object(mut keys)) = serde_json::to_value(definition) else { return Map::new() };
     if let Some(Value::Object(policy)) = keys.remove("policy") {
         keys.extend(policy);
     }
-    let exit = keys.remove("exit").unwrap_or_default();
-    keys.insert("exit_codes".to_owned(), exit);
+    if let Some(Value::Object(mut exit)) = keys.remove("exit") {
+        let codes = ["job", "file"].map(|of| exit.remove(of).unwrap_or_default());
+        keys.insert("exit_codes".to_owned(), codes.into());
+        let names = ["success_exit_codes", "warning_exit_codes", "default_error_code"];
+        let values = ["success", "warning", "default"].map(|field| exit.remove(field).unwrap_or_default());
+        keys.extend(names.map(str::to_owned).into_iter().zip(values));
+    }
     keys
 }

@@ -102,7 +102,7 @@ pub fn job_id(
 
 /// The error for a name that would have to mean one unfinished job.
 fn several_unfinished(name: &str, ids: &[i64]) -> CliError {
-    /// More ids are counted.
+    /// Beyond this many, the ids are counted instead of listed.
     const MAX_IDS: usize = 10;
     let what =
         format!("{} jobs named {name} are unfinished: {}; all were left", ids.len(), listed(ids, MAX_IDS));

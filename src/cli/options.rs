@@ -21,7 +21,7 @@ use crate::text::{Millis, Timestamp, near_names};
 
 const HEADING: &str = "Options of the job (they override the job file)";
 
-/// Takes a part back that every flag has.
+/// Clap's word for a setting that one flag does without.
 const NONE: Option<&str> = None;
 
 /// Makes [`JobOptions`] of the table. A row with a type is a field, which is read in that form. A row without one gives a value
@@ -173,7 +173,7 @@ impl JobOptions {
         FLAGS.iter().map(|(key, _)| key.clone()).collect()
     }
 
-    /// How much they, and an input, say of a job.
+    /// How much these options say of their job; an input says more than any of them.
     pub fn say(&self, has_input: bool) -> CallSays {
         let Self { name, command, args, label, .. } = self.clone();
         let work = Self { name, command, args, label, ..Self::default() };

@@ -2,8 +2,8 @@
 
 use crate::text::{is_invisible, is_safe};
 
-/// The variables that runner itself sets for every attempt.
-const OWNED_VARIABLES: [&str; 14] = [
+/// The variables that runner itself sets. A job that sets `RUNNER_DEAD_JOB_ID` would be taken for an alert.
+const OWNED_VARIABLES: [&str; 15] = [
     "RUNNER_JOB_ID",
     "RUNNER_JOB_NAME",
     "RUNNER_ATTEMPT",
@@ -13,6 +13,7 @@ const OWNED_VARIABLES: [&str; 14] = [
     "RUNNER_QUEUE",
     "RUNNER_SCHEDULED_FOR",
     "RUNNER_DEPENDENCIES",
+    "RUNNER_DEAD_JOB_ID",
     "RUNNER_WORKER_ID",
     "RUNNER_ATTEMPT_MARK",
     "RUNNER_MARK", // of version 1.0
@@ -99,7 +100,7 @@ pub fn check_variable(name: &str) -> Result<(), String> {
         ));
     }
     if OWNED_VARIABLES.contains(&name) {
-        return Err(format!("runner itself sets {name} for every attempt; choose another name"));
+        return Err(format!("runner itself sets {name}; choose another name"));
     }
     Ok(())
 }

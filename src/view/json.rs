@@ -1,4 +1,4 @@
-//! Jobs, attempts, the overview and statistics as JSON.
+//! What `inspect` shows, as JSON, and the columns of its CSV.
 //!
 //! The names of the fields and their order are promised to scripts.
 

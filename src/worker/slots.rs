@@ -260,7 +260,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
     if let Some(leader) = started
         && ended.as_ref().is_ok_and(|end| is_retried(&claim, end))
     {
-        // Before the retry is on disk: a worker of version 1.0, which would not find it, may start the next attempt.
+        // The retry is not on disk yet. Once it is, a worker of version 1.0, which would not find what is left, may start it.
         let tag = AttemptTag::new(&context.mark, job_id, number);
         let notice = &mut |text| on_progress(Progress::Notice(text));
         process::end_own_background(tag, leader, claim.definition.grace_period.into(), &control, notice);

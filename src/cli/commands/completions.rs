@@ -17,6 +17,7 @@ use clap_complete::env::{EnvCompleter, Shells};
 use clap_complete::{ArgValueCandidates, CompletionCandidate, Shell};
 
 use crate::cli::args::{Cli, CompletionsArgs, Global};
+use crate::cli::commands::inspect::list_words;
 use crate::cli::database;
 use crate::cli::error::ExitStatus;
 use crate::cli::job_file;
@@ -161,10 +162,7 @@ fn candidates(verb: &str, argument: &str) -> Option<Candidates> {
         ("enqueue", "on_conflict") => |_| words(["skip", "replace", "error"]),
         ("enqueue", "after" | "after_any") => |typed| jobs(typed, &[]),
         ("check", "signal") => |_| words((1..=31).map(signal::name)),
-        ("inspect", "what") => |typed| {
-            let lists = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
-            words(lists).into_iter().chain(jobs(typed, &[])).collect()
-        },
+        ("inspect", "what") => |typed| words(list_words()).into_iter().chain(jobs(typed, &[])).collect(),
         ("inspect", "dead_reason") => |_| words(DeadReason::ALL.iter().map(|reason| reason.as_str())),
         ("inspect", "state") => |_| words(StateFilter::words()),
         ("logs", "which") => |typed| jobs(typed, &[]),

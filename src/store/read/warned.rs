@@ -20,8 +20,8 @@ use crate::text::Timestamp;
 /// At most this number of jobs of a name and warning is read: each asks for a success after all those before it.
 const MAX_COUNTED: usize = if cfg!(test) { 4 } else { 500 };
 
-/// Among this number of the last ones along the index: a million may have been warned that nobody resolved, and have a later success
-/// without a warning.
+/// The search for them ends after this number of jobs, because a million may have been warned that nobody resolved, each with a
+/// later success without a warning.
 const MAX_LOOKED_AT: usize = 20_000;
 
 /// At most this number of names and warnings has an entry, because nobody reads more.

@@ -128,7 +128,7 @@ fn newest_success(condition: &str, ended_at: &str) -> String {
         "(SELECT s.id FROM jobs AS s INDEXED BY jobs_succeeded WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL
             AND {condition} AND {} AND NOT {} ORDER BY s.changed_at DESC LIMIT 1)",
         makes_good("s", ended_at),
-        // Of both at once, so that it is looked up only where there is a success.
+        // One look for both definitions, and only where there is a success.
         has_alert("s.definition_id, j.definition_id")
     )
 }

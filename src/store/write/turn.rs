@@ -45,7 +45,7 @@ pub struct TurnRequest<'a> {
     /// It claims nothing more, and so fires no schedule: a job that it fired might wait for hours, and `missed` would not apply,
     /// because the time was not missed.
     pub claims_no_more: bool,
-    /// After so many claims it claims no more, and others must not count on it.
+    /// The number of jobs that it will still claim before it ends; none: without end.
     pub claims_left: Option<u64>,
     /// Jobs that it cannot read.
     pub left_alone: &'a [i64],

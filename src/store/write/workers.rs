@@ -121,7 +121,7 @@ pub enum NoWorker {
     NoneRuns,
     /// The worker with this pid was stopped by a signal.
     Suspended(i32),
-    /// The `run` with this pid, which keeps the jobs, was.
+    /// A `run` keeps the jobs, and its process, which has this pid, was stopped by a signal.
     SuspendedRun(i32),
     Stopping,
 }

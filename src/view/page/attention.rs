@@ -21,9 +21,11 @@ use crate::view::text::attention::word;
 const MAX_ENTRIES: usize = 5;
 const OPEN_ENTRIES: usize = 2;
 
-/// This many cards show the last lines of output: so many lines, cut after this many characters, and together at most so many.
+/// The number of cards that show the last lines of output …
 pub const MAX_OUTPUTS: usize = 20;
+/// … how many lines each shows …
 const MAX_LINES: usize = 20;
+/// … and after how many characters a line, and all of them together, are cut.
 const MAX_LINE: usize = 160;
 const MAX_OUTPUT: usize = 2_000;
 

@@ -13,9 +13,11 @@ use crate::store::{NameStats, Stage, TimelineAttempt};
 use crate::text::{Millis, Timestamp, counted, known_duration};
 use crate::view::advice::folders::FilesOfNames;
 
-/// A run is slow if it took this many times as long as the half of all runs, of at least so many, and at least so long.
+/// A run is slow if it took this many times the median …
 const SLOW: u64 = 2;
+/// … of at least this number of runs …
 const MIN_RUNS: usize = 5;
+/// … and at least this long.
 const MIN_SLOW: Millis = Millis::from_secs(1);
 
 /// The numbers of each name and job file, the worst first.

@@ -12,6 +12,7 @@ mod watch;
 
 use anyhow::{Result, bail};
 
+pub use self::query::list_words;
 use self::query::{Query, Subject, check_filters, filter, limit};
 use crate::cli::args::{Global, InspectArgs};
 use crate::cli::database;

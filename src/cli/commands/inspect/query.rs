@@ -42,7 +42,6 @@ pub(super) enum Subject {
     Metrics,
 }
 
-/// The words that stand for a list.
 const LISTS: [(&str, Subject); 7] = [
     ("jobs", Subject::Jobs),
     ("attempts", Subject::Attempts),
@@ -53,10 +52,15 @@ const LISTS: [(&str, Subject); 7] = [
     ("stats", Subject::Stats),
 ];
 
+/// The words that stand for a list.
+pub fn list_words() -> impl Iterator<Item = &'static str> {
+    LISTS.iter().map(|(word, _)| *word)
+}
+
 /// Adds to the error for a name that no job has, and that is like none, the list that may be meant.
 pub(super) fn or_a_list(error: anyhow::Error, args: &InspectArgs) -> anyhow::Error {
     let what = args.what.as_deref().unwrap_or_default();
-    let list = nearest(what, LISTS.iter().map(|(word, _)| *word));
+    let list = nearest(what, list_words());
     let state =
         StateFilter::words().find(|state| *state == what).or_else(|| state_meant(what).map(|meant| meant[0]));
     let meant = match (state, list) {
