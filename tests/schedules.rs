@@ -1,5 +1,8 @@
 //! Schedules: `runner apply`, the times that fire, and the times that were missed.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+
 use crate::support::{Sandbox, Signal, Value, json, wait_until};
 
 const FILE: &str = r#"
@@ -631,4 +634,38 @@ fn the_times_to_come_are_listed_in_their_order() {
     screen.shows("often").shows("the next 3; --limit 0 shows all");
     sandbox.run("inspect schedules --next 1s").ok().prints("no schedule fires in that time\n");
     sandbox.run("inspect jobs --next 1h").exits(2);
+}
+
+#[test]
+fn a_file_behind_a_link_is_the_same_file_until_it_is_edited() {
+    let sandbox = Sandbox::empty();
+    let text = "[jobs.backup]\ncommand = 'pwd; exit 1'\nschedule = '0 2 * * *'\nenv_file = '-own.env'\nmax_attempts = 1\n\
+                [jobs.below]\ncommand = 'true'\ncwd = 'sub'\nschedule = '0 3 * * *'\n";
+    sandbox.write("dotfiles/tasks.toml", text);
+    for folder in ["config", "real/sub"] {
+        fs::create_dir_all(sandbox.path(folder)).expect("a folder");
+    }
+    symlink("../dotfiles/tasks.toml", sandbox.path("config/jobs.toml")).expect("a link");
+    symlink("real", sandbox.path("linked")).expect("a link");
+    for (file, folder) in [("config/jobs.toml", "config"), ("linked/jobs.toml", "linked")] {
+        sandbox.write("real/jobs.toml", text);
+        sandbox.run(&format!("apply --take-over --file {file}")).exits(0);
+        assert_eq!(sandbox.run("inspect --json").ok().json()["attention"], json!([]), "{file}");
+        sandbox.run("inspect schedules").ok().quietly();
+        // The command that is proposed after an edit leaves the jobs where they are.
+        let path = sandbox.path(file).to_string_lossy().into_owned();
+        fs::write(&path, text.replace("0 2", "0 4")).expect("a job file");
+        let told = sandbox.run("inspect --json").ok().json()["attention"][0]["command"].clone();
+        assert!(
+            told.as_str().is_some_and(|command| command.ends_with(&format!("apply --file {path}"))),
+            "{told}"
+        );
+        sandbox.run(&format!("apply --file {path}")).exits(0);
+        assert_eq!(sandbox.run("inspect --json").ok().json()["attention"], json!([]), "{file}");
+
+        let ran = sandbox.run(&format!("run --file {file} --json backup")).exits(1);
+        let replaced = sandbox.run(&format!("retry {} --redefine", ran.json()["id"])).exits(0).ids()[0];
+        assert_eq!(sandbox.job(replaced)["cwd"], sandbox.path(folder).to_string_lossy().as_ref());
+        sandbox.run(&format!("cancel {replaced}")).exits(0);
+    }
 }

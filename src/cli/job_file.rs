@@ -1,5 +1,6 @@
 //! Finds the job file, and the path by which the database knows it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,8 @@ use anyhow::{Context, Result};
 
 use super::args::Global;
 use crate::call_target::CallTarget;
-use crate::jobfile::{self, JobFile};
+use crate::jobfile::{self, FILE_NAME, JobFile};
+use crate::model::JobDefinition;
 use crate::paths;
 use crate::store::{FilterColumn, JobFilePath};
 use crate::text::shown_path;
@@ -63,6 +65,20 @@ pub fn canonical(path: &Path) -> Result<String> {
 pub fn path_of(file: &JobFile) -> Result<JobFilePath> {
     let named = behind_links(&file.path).unwrap_or_else(|| file.path.clone());
     Ok(JobFilePath { path: canonical(&file.path)?, named: named.to_string_lossy().into_owned() })
+}
+
+/// The path by which somebody came to the file, whose canonical path the database has, when these definitions were made of it: that
+/// of a link to it, if a folder of theirs, or one above, holds such a link. Relative paths in the file start from there.
+pub fn as_named<'a>(file: &Path, definitions: impl Iterator<Item = &'a JobDefinition>) -> PathBuf {
+    let names = [file.file_name().unwrap_or_default(), FILE_NAME.as_ref()];
+    let folders: BTreeSet<&Path> =
+        definitions.flat_map(|of| Path::new(of.cwd.as_os_str()).ancestors()).collect();
+    let is_link = |path: &PathBuf| {
+        fs::canonicalize(path).is_ok_and(|leads_to| leads_to == file)
+            && jobfile::check_found(path, &|name| std::env::var_os(name)).is_ok()
+    };
+    let mut links = folders.iter().rev().flat_map(|folder| names.map(|name| folder.join(name)));
+    links.find(is_link).unwrap_or_else(|| file.to_owned())
 }
 
 /// The path of a file in the folder of the caller or above it, with the links by which the caller's shell came there. None if `$PWD`

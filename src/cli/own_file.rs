@@ -4,7 +4,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::iter;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Result, bail};
@@ -23,8 +24,9 @@ type Read = Result<Rc<JobFile>, CliError>;
 /// The job files of jobs, each read once.
 pub struct OwnFiles<'a> {
     global: &'a Global,
-    /// By the path that the database names; none is the file that the caller names, or that a call here finds.
-    read: RefCell<BTreeMap<Option<String>, Read>>,
+    /// By the path that the database names, and the one by which the job was declared; none is the file that the caller names, or
+    /// that a call here finds.
+    read: RefCell<BTreeMap<Option<(String, PathBuf)>, Read>>,
 }
 
 impl<'a> OwnFiles<'a> {
@@ -39,11 +41,16 @@ impl<'a> OwnFiles<'a> {
     ///
     /// It is gone, cannot be used, or is not known.
     pub fn of(&self, job: &JobRow) -> Read {
-        let path = job.file.clone().filter(|_| !self.is_named());
+        let path = job.file.as_ref().filter(|_| !self.is_named());
         let is_guessed = path.is_none() && !self.is_named();
+        let as_named = |path: &String| job_file::as_named(Path::new(path), iter::once(&*job.definition));
+        let path = path.map(|path| (path.clone(), as_named(path)));
         let mut read = self.read.borrow_mut();
         let file = read.entry(path.clone()).or_insert_with(|| {
-            let read = path.map_or_else(|| job_file::read(self.global), |path| read_named(Path::new(&path)));
+            let read = path.map_or_else(
+                || job_file::read(self.global),
+                |(path, named)| read_named(Path::new(&path), &named),
+            );
             read.map(Rc::new).map_err(|error| describe(&error))
         });
         let place = |of: &JobDefinition| fs::canonicalize(of.cwd.as_os_str()).ok();
@@ -66,8 +73,9 @@ impl<'a> OwnFiles<'a> {
 
 const HINT: &str = "--file names the one to take";
 
-/// Reads a job file that a database names, by the rules of a file that was found.
-fn read_named(path: &Path) -> Result<JobFile> {
+/// Reads a job file that a database names, by the rules of a file that was found. Relative paths in it start from the folder of
+/// `named`.
+fn read_named(path: &Path, named: &Path) -> Result<JobFile> {
     let unusable = |why: &str| {
         let what = format!("the job file {} {why}", shown_path(path));
         CliError::new(ExitStatus::NOT_FOUND, what).hint(HINT)
@@ -79,5 +87,5 @@ fn read_named(path: &Path) -> Result<JobFile> {
         Err(NoText::Unreadable) => bail!(unusable("cannot be read")),
     };
     jobfile::check_found(path, &|name| std::env::var_os(name))?;
-    Ok(JobFile::parse(path, &text).map_err(jobfile::JobFileError::from)?)
+    Ok(JobFile::parse(named, &text).map_err(jobfile::JobFileError::from)?)
 }

@@ -12,6 +12,7 @@ use rustix::process::geteuid;
 use super::apply;
 use crate::call_target::CallTarget;
 use crate::cli::accounts;
+use crate::cli::job_file;
 use crate::cli::named_file::{self, NoText};
 use crate::cli::workers::with_liveness;
 use crate::jobfile::JobFile;
@@ -118,7 +119,8 @@ pub(super) fn changed_files(
     let mut changed = Vec::new();
     for (path, rows) in files {
         let at = Path::new(path);
-        let file = named_file::read(at).map(|text| JobFile::parse(at, &text));
+        let named = job_file::as_named(at, rows.iter().map(|row| &row.chain.root.definition));
+        let file = named_file::read(at).map(|text| JobFile::parse(&named, &text));
         let declared = if let Ok(Ok(file)) = &file { file.queues.clone() } else { BTreeMap::new() };
         let queues = store.limits_that_differ(path, &declared)?;
         let (change, names, undeclared) = match file {
@@ -139,7 +141,8 @@ pub(super) fn changed_files(
             Ok(Err(_)) | Err(NoText::Unreadable) => (FileChange::Unusable, all(&rows), all(&rows)),
         };
         if !names.is_empty() || !queues.is_empty() {
-            changed.push(ChangedFile { path: path.to_owned(), change, schedules: names, undeclared, queues });
+            let path = named.to_string_lossy().into_owned();
+            changed.push(ChangedFile { path, change, schedules: names, undeclared, queues });
         }
     }
     Ok(changed)
