@@ -23,8 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// The same for a worker that has said that it waits for trouble to pass.
 const PATIENCE_WITH_TROUBLE: Duration = Duration::from_millis(1500);
 
-/// One that has not ended so long after that hangs.
-const HANGS: Duration = Duration::from_secs(25);
+/// One that has not ended so long after that hangs. Where no lock of the shared memory can be had, SQLite tries for 13 seconds at
+/// each transaction, and a `run` that is stopped makes two.
+const HANGS: Duration = Duration::from_secs(60);
 
 /// The messages of a worker that waits for trouble to pass.
 const TROUBLE: [&str; 4] =
