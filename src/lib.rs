@@ -16,7 +16,7 @@
 //! | [`service`] | what keeps a worker running on this machine: a unit of systemd, or a line of a crontab |
 //! | [`jobfile`] | `jobs.toml` to definitions, or to every mistake in it |
 //! | [`crontab`] | the lines of a crontab, written as a job file |
-//! | [`wake`], [`clock`], [`paths`] | the datagrams that wake workers; the wall clock; what a path leads to |
+//! | [`wake`], [`clock`], [`paths`], [`stdio`] | the datagrams that wake workers; the wall clock; what a path leads to; standard streams that wait in any mode |
 //! | [`call_target`] | the database and the job file that the caller named, in each command that people are told to type |
 //! | [`policy`] | what the exit statuses of known tools mean, and what a policy makes of them |
 //! | [`model`] | the rules: jobs, attempts, error codes, retry policy, the decision table |
@@ -113,6 +113,7 @@ pub mod policy;
 pub mod process;
 pub mod report;
 pub mod service;
+pub mod stdio;
 pub mod store;
 pub mod text;
 pub mod view;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules, and which of them each may import.
-const MODULES: [(&str, &[&str]); 16] = [
+const MODULES: [(&str, &[&str]); 17] = [
     ("text", &[]),
     ("model", &["text"]),
     ("policy", &["text", "model"]),
@@ -15,11 +15,12 @@ const MODULES: [(&str, &[&str]); 16] = [
     ("crontab", &["text", "model", "jobfile"]),
     ("service", &["text", "crontab"]),
     ("store", &["text", "model", "clock", "wake", "paths"]),
-    ("view", &["text", "model", "policy", "store", "call_target"]),
-    ("process", &["text", "model", "clock", "paths"]),
+    ("view", &["text", "model", "policy", "store", "call_target", "stdio"]),
+    ("process", &["text", "model", "clock", "paths", "stdio"]),
     ("wake", &[]),
     ("paths", &[]),
-    ("report", &["text", "model"]),
+    ("stdio", &[]),
+    ("report", &["text", "model", "stdio"]),
     ("worker", &["text", "model", "clock", "store", "process", "wake", "report", "call_target"]),
     (
         "cli",
@@ -29,6 +30,7 @@ const MODULES: [(&str, &[&str]); 16] = [
             "policy",
             "clock",
             "paths",
+            "stdio",
             "jobfile",
             "crontab",
             "store",

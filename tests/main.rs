@@ -80,6 +80,7 @@ mod secrets;
 mod service;
 mod shutdown;
 mod sqlite_shell;
+mod standard_streams;
 mod starting;
 mod stats;
 mod stdin;

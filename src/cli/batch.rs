@@ -18,6 +18,7 @@ use super::options::JobOptions;
 use super::plan::{Plan, Planner};
 use crate::clock;
 use crate::model::JobDefinition;
+use crate::stdio::Waiting;
 use crate::text::{counted, shown_path};
 use crate::view::terminal::Bar;
 
@@ -32,7 +33,7 @@ const MAX_SHARED: usize = 16;
 pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Plan> {
     let (bytes, source) = if path == Path::new("-") {
         let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut bytes);
+        let read = Waiting(io::stdin()).read_to_end(&mut bytes);
         (read.map(|_| bytes), "standard input".to_owned())
     } else {
         job_file::refuse_foreign_link(path)?;

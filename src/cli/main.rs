@@ -19,6 +19,7 @@ use super::raw_args::RawArgs;
 use super::{accounts, usage};
 use crate::call_target::CallTarget;
 use crate::process::{close_on_exec, read_held_output};
+use crate::stdio::Waiting;
 use crate::store::StoreFile;
 use crate::text::{self, show_utc};
 use crate::view::terminal::{self, Output};
@@ -99,9 +100,9 @@ fn print_answer(answer: clap::Error) -> ExitStatus {
 fn print_plainly(answer: &clap::Error) -> io::Result<()> {
     let words = text::safe_block(&answer.render().to_string());
     if answer.use_stderr() {
-        io::stderr().write_all(words.as_bytes())
+        Waiting(io::stderr()).write_all(words.as_bytes())
     } else {
-        io::stdout().write_all(words.as_bytes())
+        Waiting(io::stdout()).write_all(words.as_bytes())
     }
 }
 

@@ -6,18 +6,20 @@
 //! writing: a terminal that is stopped holds up every write, and without blocking it could be written to only if that were
 //! set for everybody who has it open. A reader that is gone changes nothing.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 
 use crate::model::OutputStream;
+use crate::stdio::Waiting;
 
 /// No more of a stream is read while this much waits for the reader.
 const MAX_WAITING: usize = 64 << 10;
@@ -40,7 +42,8 @@ impl PassOn {
 
     fn to(streams: [BorrowedFd<'_>; 2]) -> io::Result<Self> {
         let [stdout, stderr] = streams;
-        let descriptors = Arc::new([stdout.try_clone_to_owned()?, stderr.try_clone_to_owned()?]);
+        let descriptors =
+            Arc::new([stdout.try_clone_to_owned()?.into(), stderr.try_clone_to_owned()?.into()]);
         let [one, other] = [fstat(stdout)?, fstat(stderr)?].map(|stat| (stat.st_dev, stat.st_ino));
         let first = Arc::new(Lane::new(Arc::clone(&descriptors))?);
         let second = if one == other { Arc::clone(&first) } else { Arc::new(Lane::new(descriptors)?) };
@@ -88,7 +91,7 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(descriptors: Arc<[OwnedFd; 2]>) -> io::Result<Self> {
+    fn new(descriptors: Arc<[File; 2]>) -> io::Result<Self> {
         let room = eventfd(1, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let target = Target { descriptors, state: Mutex::default(), written: Condvar::new(), room };
         Ok(Self { writer: Mutex::default(), target: Arc::new(target) })
@@ -115,7 +118,7 @@ impl Lane {
 #[derive(Debug)]
 struct Target {
     /// The descriptors of both streams, even if only one of them goes this way.
-    descriptors: Arc<[OwnedFd; 2]>,
+    descriptors: Arc<[File; 2]>,
     state: Mutex<State>,
     /// Told after each piece.
     written: Condvar,
@@ -160,7 +163,9 @@ impl Target {
     fn write(&self, (stream, bytes): &Piece) {
         let stream = *stream as usize;
         let has_failed = self.state().failures[stream].is_some();
-        let done = if has_failed { Ok(()) } else { write_all(&self.descriptors[stream], bytes) };
+        let mut out = Waiting(&self.descriptors[stream]);
+        let done = if has_failed { Ok(()) } else { out.write_all(bytes) };
+        let done = done.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
         let mut state = self.state();
         let was_full = state.is_full();
         state.waiting -= bytes.len();
@@ -183,25 +188,9 @@ impl Target {
     }
 }
 
-fn write_all(descriptor: &OwnedFd, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match rustix::io::write(descriptor, bytes) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(written) => bytes = &bytes[written..],
-            Err(Errno::INTR) => {}
-            // Somebody else has set it so.
-            Err(Errno::AGAIN) => {
-                let _ = poll(&mut [PollFd::new(descriptor, PollFlags::OUT)], None);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
 /// Whether a write failed with this error because nobody can read any more. Of a terminal that was closed Linux says that there
 /// was an input/output error.
-fn is_reader_gone(descriptor: &OwnedFd, error: Errno) -> bool {
+fn is_reader_gone(descriptor: &File, error: Errno) -> bool {
     let is_device =
         || fstat(descriptor).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_char_device());
     matches!(error, Errno::PIPE | Errno::CONNRESET) || error == Errno::IO && is_device()

@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use console::Term;
 use indicatif::TermLike;
 
+use crate::stdio::Waiting;
+
 /// A screen to which writing never fails, because indicatif panics where it cannot draw: somebody who closes the window
 /// would kill the worker, and leave its jobs behind. What is drawn is written in one piece, so that it does not flicker.
 #[derive(Debug, Default)]
@@ -66,7 +68,7 @@ impl TermLike for Screen {
     fn flush(&self) -> io::Result<()> {
         let drawn = std::mem::take(&mut *self.drawn());
         // A closed terminal must not stop the work.
-        let _ = io::stderr().write_all(drawn.as_bytes());
+        let _ = Waiting(io::stderr()).write_all(drawn.as_bytes());
         Ok(())
     }
 }

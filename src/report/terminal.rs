@@ -11,6 +11,7 @@ use super::log;
 use super::reporter::Reporter;
 use super::screen::Screen;
 use crate::model::{Event, JobState};
+use crate::stdio::Waiting;
 use crate::text::{Millis, Timestamp, hanging_indent, human_duration};
 
 /// The most often that anything is drawn.
@@ -57,7 +58,7 @@ impl TerminalLog {
         let lines = hanging_indent(&log::prefix(time), words, Term::stderr().size().1.into());
         let write = || {
             // A closed terminal must not stop the work.
-            let _ = io::Write::write_all(&mut io::stderr().lock(), (lines.join("\n") + "\n").as_bytes());
+            let _ = io::Write::write_all(&mut Waiting(io::stderr()), (lines.join("\n") + "\n").as_bytes());
         };
         match &self.bar {
             Some(bar) => bar.suspend(write),

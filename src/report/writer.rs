@@ -10,10 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 /// How many lines wait for a reader that does not read. Further lines are dropped and counted.
 const MAX_LINES: usize = 4_096;
 
-/// At its end the program gives up if the reader has read nothing for this long.
+/// At its end the program gives up, and says so, if the reader has read nothing for this long.
 const FINAL_WAIT: Duration = Duration::from_secs(1);
 
 /// Passes on each write as a whole. Dropping it waits until everything is written or the reader stops reading.
@@ -32,8 +34,16 @@ struct WriterThread {
 
 #[derive(Default)]
 struct LineCounts {
+    taken: AtomicU64,
     written: AtomicU64,
     dropped: AtomicU64,
+}
+
+impl LineCounts {
+    /// The lines that have not arrived, and of which nothing was said.
+    fn missing(&self) -> u64 {
+        self.dropped.load(Relaxed) + self.taken.load(Relaxed) - self.written.load(Relaxed)
+    }
 }
 
 impl LogWriter {
@@ -52,7 +62,9 @@ impl Write for LogWriter {
             Some(thread) if thread.lines.try_send(bytes.to_vec()).is_err() => {
                 thread.counts.dropped.fetch_add(1, Relaxed);
             }
-            Some(_) => {}
+            Some(thread) => {
+                thread.counts.taken.fetch_add(1, Relaxed);
+            }
             None => write_line(&self.out, bytes),
         }
         Ok(bytes.len())
@@ -71,8 +83,14 @@ impl Drop for LogWriter {
         while alive.recv_timeout(FINAL_WAIT) == Err(RecvTimeoutError::Timeout) {
             let before = std::mem::replace(&mut written, counts.written.load(Relaxed));
             if written == before {
-                return;
+                break;
             }
+        }
+        let missing = counts.missing();
+        if missing > 0 {
+            say_unless_stuck(&format!(
+                "runner: nobody read the log to its end: {missing} lines are missing\n"
+            ));
         }
     }
 }
@@ -98,6 +116,16 @@ impl WriterThread {
             }
         })?;
         Ok(Self { lines, alive, counts })
+    }
+}
+
+/// Says it on standard error, unless that is what nobody reads.
+fn say_unless_stuck(words: &str) {
+    let stderr = io::stderr();
+    let mut polled = [PollFd::new(&stderr, PollFlags::OUT)];
+    if poll(&mut polled, Some(&Timespec::default())).is_ok_and(|ready| ready > 0) {
+        // The thread that is stuck may hold the lock of standard error. A closed terminal must not stop the end.
+        let _ = rustix::io::write(&stderr, words.as_bytes());
     }
 }
 

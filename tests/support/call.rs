@@ -83,6 +83,12 @@ impl Call {
         self.spawn_with_input()
     }
 
+    /// Starts it and leaves it running, with this as its input and its output.
+    pub fn spawn_between(mut self, stdin: impl Into<Stdio>, stdout: impl Into<Stdio>) -> Child {
+        self.command.stdin(stdin).stdout(stdout);
+        self.command.spawn().expect("the program starts")
+    }
+
     fn spawn_with_input(&mut self) -> Child {
         self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
         let mut child = self.command.spawn().expect("the program starts");

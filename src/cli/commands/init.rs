@@ -18,6 +18,7 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::job_file;
 use crate::crontab::{CrontabContext, LeftLine, TakenOver, is_anacrontab, take_over};
 use crate::jobfile::{FILE_NAME, STARTER};
+use crate::stdio::Waiting;
 use crate::text::{counted, shell_word, shown_path};
 use crate::view::terminal::{Output, warn};
 
@@ -174,7 +175,7 @@ impl Source {
         match self {
             Self::Own => return own_crontab(),
             Self::Stdin => {
-                io::stdin().lock().read_to_end(&mut bytes).context("could not read standard input")?;
+                Waiting(io::stdin()).read_to_end(&mut bytes).context("could not read standard input")?;
             }
             Self::File(path) => {
                 job_file::refuse_foreign_link(path)?;

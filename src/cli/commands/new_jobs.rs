@@ -14,6 +14,7 @@ use crate::cli::plan::{Plan, Planner};
 use crate::cli::{batch, database, scheduled_runs};
 use crate::clock;
 use crate::model::{Command, JobDefinition, JobState};
+use crate::stdio::Waiting;
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
 use crate::text::{counted, local_time, safe_line, shown_path};
 use crate::view::json::job_json;
@@ -56,7 +57,7 @@ pub fn failure(store: &Store, plan: &Plan, error: StoreError) -> anyhow::Error {
 fn read_input() -> Result<Vec<u8>> {
     let mut input = Vec::new();
     let limit = JobDefinition::MAX_STDIN as u64 + 1;
-    io::stdin().lock().take(limit).read_to_end(&mut input).context("could not read standard input")?;
+    Waiting(io::stdin()).take(limit).read_to_end(&mut input).context("could not read standard input")?;
     if input.len() > JobDefinition::MAX_STDIN {
         bail!(
             CliError::new(ExitStatus::DATA, "nothing was enqueued: standard input has more than 16 MiB")

@@ -16,6 +16,7 @@ use crate::cli::inside;
 use crate::clock;
 use crate::model::Event;
 use crate::report::{HumanLog, JsonLog, LogWriter, Reporter, SystemdNotifier, TerminalLog, is_journal};
+use crate::stdio::Waiting;
 use crate::store::{QueueRow, Store};
 use crate::text::{counted, local_time, relative_time};
 use crate::view::terminal;
@@ -142,11 +143,13 @@ fn exit_status(summary: Summary, bounded: bool) -> ExitStatus {
 }
 
 fn reporter(global: &Global, args: &WorkArgs) -> Box<dyn Reporter> {
-    let stderr = || LogWriter::new(io::stderr());
+    let stderr = || LogWriter::new(Waiting(io::stderr()));
     let journal = || is_journal(io::stderr(), std::env::var_os("JOURNAL_STREAM").as_deref());
     let format = if global.json && !global.quiet { LogFormat::Json } else { args.log };
     match format {
-        LogFormat::Json => Box::new(JsonLog::new(LogWriter::new(io::stdout()), stderr(), global.json)),
+        LogFormat::Json => {
+            Box::new(JsonLog::new(LogWriter::new(Waiting(io::stdout())), stderr(), global.json))
+        }
         LogFormat::Text if global.quiet && global.json => Box::new(HumanLog::quiet_as_json(stderr())),
         LogFormat::Text if global.quiet => Box::new(HumanLog::quiet(stderr())),
         LogFormat::Text if terminal::can_draw() => {

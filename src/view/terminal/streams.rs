@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::OnceLock;
 
 use crate::model::OutputStream;
+use crate::stdio::Waiting;
 
 type Take = Box<dyn Fn(OutputStream, &[u8]) + Send + Sync>;
 
@@ -27,14 +28,14 @@ impl Write for Stream {
                 take(stream, bytes);
                 Ok(bytes.len())
             }
-            (None, OutputStream::Stdout) => io::stdout().write(bytes),
-            (None, OutputStream::Stderr) => io::stderr().write(bytes),
+            (None, OutputStream::Stdout) => Waiting(io::stdout()).write(bytes),
+            (None, OutputStream::Stderr) => Waiting(io::stderr()).write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match (TAKE.get(), self.0) {
-            (None, OutputStream::Stdout) => io::stdout().flush(),
+            (None, OutputStream::Stdout) => Waiting(io::stdout()).flush(),
             _ => Ok(()),
         }
     }
