@@ -162,12 +162,25 @@ fn all_bad_lines_are_told_up_to_twenty() {
           line 4: unknown key "priorty"; did you mean "priority"?
         "#);
     });
-    let ran = sandbox.call("enqueue --batch -").stdin("{}\n".repeat(1_000)).run().exits(65).prints("");
-    ran.says("\n  line 1: ").says("\n  line 20: ").says("\n  … and 980 more bad lines\n");
+    let all_differ: Vec<_> = (0..30).map(|n| format!("{{\"k{n}\":1}}\n")).collect();
+    let ran = sandbox.call("enqueue --batch -").stdin(all_differ.concat()).run().exits(65).prints("");
+    ran.says("\n  line 1: ").says("\n  line 20: ").says("\n  … and 10 more bad lines\n");
     sandbox.write("jobs.toml", "[jobs.job]\n");
     let ran = sandbox.call("enqueue --batch -").stdin(lines).run().exits(65).prints("");
     assert_eq!(ran.stderr.matches("1 mistake").count(), 1, "{ran}");
     assert!(!sandbox.db().exists());
+}
+
+#[test]
+fn a_mistake_of_several_lines_is_told_once() {
+    let sandbox = Sandbox::new(JOBS);
+    let said = |lines: &str| sandbox.call("enqueue --batch -").stdin(lines).run().exits(65).prints("").stderr;
+    insta::assert_snapshot!(said(&"{}\n".repeat(600)), @r#"runner: nothing was enqueued: standard input lines 1 to 600: a "name" or a "command" is needed"#);
+    insta::assert_snapshot!(said("{}\n[1]\n\n{}\n[1]\n{}\n{\"name\":\"job\"}\n{}\n{}\n"), @r#"
+    runner: nothing was enqueued: standard input:
+      lines 1, 4, 6 and 2 more: a "name" or a "command" is needed
+      lines 2, 5: invalid type: sequence, expected a JSON object; a JSON object is expected
+    "#);
 }
 
 /// A value is read when it is asked for; where it stands is told of the whole line, as of any other error.

@@ -68,6 +68,15 @@ fn init_writes_a_file_that_holds_and_never_overwrites() {
 }
 
 #[test]
+fn a_list_of_allowed_keys_is_shown_once() {
+    let job = |name: &str| format!("[jobs.{name}]\ncommand = \"true\"\nzzzzzz = 3\n");
+    let sandbox = Sandbox::new(&["a", "b", "c"].map(job).concat());
+    let said = sandbox.run("check").exits(65).prints("").stderr;
+    let counts = ["= allowed: command, ", "= allowed: as above"].map(|note| said.matches(note).count());
+    assert_eq!(counts, [1, 2], "{said}");
+}
+
+#[test]
 fn all_mistakes_are_told_in_one_run() {
     let sandbox = Sandbox::new(
         r#"

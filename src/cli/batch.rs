@@ -19,11 +19,14 @@ use super::plan::{Plan, Planner};
 use crate::clock;
 use crate::model::JobDefinition;
 use crate::stdio::Waiting;
-use crate::text::{counted, shown_path};
+use crate::text::{and_more, counted, shown_path};
 use crate::view::terminal::Bar;
 
-/// The message describes at most this many bad lines and counts the others.
+/// At most this many different messages about bad lines are told; the lines with others are counted.
 const MAX_DESCRIBED: usize = 20;
+
+/// A message names at most this many of its lines, unless they follow each other.
+const MAX_NUMBERS: usize = 3;
 
 /// The number of different definitions that are kept for later lines to share.
 const MAX_SHARED: usize = 16;
@@ -81,7 +84,40 @@ struct BadLines {
     count: usize,
     /// The exit status for the first bad line.
     status: Option<ExitStatus>,
-    described: Vec<String>,
+    described: Vec<Alike>,
+}
+
+/// The bad lines with one message.
+struct Alike {
+    message: String,
+    count: usize,
+    /// The first few of them.
+    first: Vec<usize>,
+    last: usize,
+}
+
+impl Alike {
+    fn add(&mut self, number: usize) {
+        self.count += 1;
+        self.last = number;
+        if self.first.len() < MAX_NUMBERS {
+            self.first.push(number);
+        }
+    }
+}
+
+/// `line 7: …`, `lines 1 to 600: …` or `lines 1, 4, 9 and 597 more: …`.
+impl fmt::Display for Alike {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { message, count, first, last } = self;
+        match first[0] {
+            only if *count == 1 => write!(f, "line {only}: {message}"),
+            begin if *count > 2 && last - begin == count - 1 => {
+                write!(f, "lines {begin} to {last}: {message}")
+            }
+            _ => write!(f, "lines {}: {message}", and_more(first, (count - first.len()) as u64)),
+        }
+    }
 }
 
 impl BadLines {
@@ -90,19 +126,24 @@ impl BadLines {
         // A usage error counts as bad data here, because it stands in a file and not on the command line.
         let status = if error.status == ExitStatus::USAGE { ExitStatus::DATA } else { error.status };
         self.status.get_or_insert(status);
-        if self.described.len() < MAX_DESCRIBED {
-            let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-            self.described.push(format!("line {number}: {}{hint}", error.message));
+        let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        let message = format!("{}{hint}", error.message);
+        if let Some(alike) = self.described.iter_mut().find(|alike| alike.message == message) {
+            alike.add(number);
+        } else if self.described.len() < MAX_DESCRIBED {
+            self.described.push(Alike { message, count: 1, first: vec![number], last: number });
         }
     }
 
-    fn check(mut self, source: &str) -> Result<()> {
+    fn check(self, source: &str) -> Result<()> {
         let Some(status) = self.status else { return Ok(()) };
-        if self.count > MAX_DESCRIBED {
-            self.described.push(format!("… and {}", counted(self.count - MAX_DESCRIBED, "more bad line")));
+        let mut described: Vec<String> = self.described.iter().map(Alike::to_string).collect();
+        let others = self.count - self.described.iter().map(|alike| alike.count).sum::<usize>();
+        if others > 0 {
+            described.push(format!("… and {}", counted(others, "more bad line")));
         }
-        let described = self.described.join("\n  ");
-        let between = if self.count == 1 { " " } else { ":\n  " };
+        let between = if described.len() == 1 { " " } else { ":\n  " };
+        let described = described.join("\n  ");
         bail!(CliError::new(status, format!("nothing was enqueued: {source}{between}{described}")))
     }
 }

@@ -153,7 +153,7 @@ impl std::error::Error for InvalidFile {}
 impl fmt::Display for InvalidFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = safe_line(&self.path.to_string_lossy());
-        // A mistake that has a hint does not repeat a list of allowed keys that was shown before.
+        // A list of allowed keys is shown once, because a mistake is often made in each job.
         let mut shown: Vec<&str> = Vec::new();
         let text = printable(&self.text);
         let lines = line_starts(&text);
@@ -176,11 +176,13 @@ impl fmt::Display for InvalidFile {
             if let Some(hint) = &mistake.hint {
                 notes.push(note("hint", hint));
             }
-            if let Some(allowed) = &mistake.allowed
-                && !(mistake.hint.is_some() && shown.contains(&allowed.as_str()))
-            {
-                shown.push(allowed);
-                notes.push(note("allowed", allowed));
+            match &mistake.allowed {
+                Some(allowed) if !shown.contains(&allowed.as_str()) => {
+                    shown.push(allowed);
+                    notes.push(note("allowed", allowed));
+                }
+                Some(_) if mistake.hint.is_none() => notes.push(note("allowed", "as above")),
+                _ => {}
             }
             let title = Level::ERROR.primary_title(safe_line(&mistake.what));
             let drawn = Renderer::plain().render(&[title.element(snippet).elements(notes)]);
