@@ -79,3 +79,36 @@ fn an_expiry_that_nobody_recorded_is_resolved_and_prune_takes_a_resolved_job_as_
     sandbox.run("prune --older-than 0s --state dead").ok();
     assert_eq!(listed(&sandbox, "jobs"), [4]);
 }
+
+/// Each screen that shows a dead job gives the same advice.
+#[test]
+fn all_screens_advise_the_same_for_a_job_that_must_not_run_twice() {
+    let sandbox = Sandbox::new(
+        r#"
+[jobs.bad]
+command = "test -e done"
+retryable = false
+[jobs.next]
+command = "true"
+after = ["bad"]
+"#,
+    );
+    sandbox.run("enqueue bad").ok();
+    sandbox.drain();
+    let (resolve, retry) = ("runner resolve 1", "runner retry 1 --force");
+    sandbox.run("inspect 1").ok().shows(&format!("next  {resolve}   {retry}\n"));
+    let ran = sandbox.run("inspect dead").ok();
+    ran.shows(&format!("  resolve {resolve}   if that was dealt with\n  replay  {retry}\n"));
+    sandbox.run("inspect").ok().shows(&format!("{retry} runs it again\n          {resolve}\n"));
+
+    // One that holds back another is to run again, and does not keep the first from being resolved.
+    sandbox.run("enqueue next").ok();
+    sandbox.drain();
+    sandbox.write("done", "");
+    sandbox.run("enqueue bad").ok();
+    sandbox.drain();
+    sandbox.run("inspect 1").ok().shows("next  runner resolve 1\n");
+    sandbox.run("inspect 2").ok().shows("next  runner retry 2 --force\n");
+    let ran = sandbox.run("inspect dead").ok();
+    ran.shows("  resolve runner resolve 1\n  replay  runner retry 2 --force\n");
+}

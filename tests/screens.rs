@@ -70,7 +70,7 @@ fn screens_of_one_job() {
             1  [TIME]  [DURATION]  SIGKILL -> SIGNAL_KILL
                SIGNAL_KILL is final: it is not retryable
 
-        next  runner retry 4 --force
+        next  runner resolve 4  runner retry 4 --force
         ");
         insta::assert_snapshot!(seen("inspect 1.2"), @r"
         job 1 push, attempt 2: failed, HTTP_ERROR
@@ -108,6 +108,7 @@ fn screens_of_lists() {
           id  name  runs  died  what it said
            4  once  1/1  [AGO]
           look  runner inspect 4
+          resolve runner resolve 4  if that was dealt with
           replay  runner retry 4 --force
 
         runner resolve ID takes off this list what was dealt with

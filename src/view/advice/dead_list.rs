@@ -128,47 +128,82 @@ pub fn of_group(
             lines.push(("", kept.to_owned()));
         }
     }
-    let force = if newest.definition.policy.retryable { "" } else { " --force" };
-    // A job that waits for one of the group is only helped by a success of that one.
     let holds_back = shown.iter().any(|row| held_back_text(&row.held_back).is_some());
-    let resolved = if holds_back { 0 } else { group.recovered };
-    if resolved > 0 {
-        lines.extend(resolution(group, filter).map(|line| ("resolve", line)));
+    let recovered = Recovered::of(group, holds_back);
+    if recovered.count > 0 {
+        lines.extend(resolution(group, &recovered, filter).map(|line| ("resolve", line)));
     }
-    if resolved == group.jobs {
+    if recovered.count == group.jobs {
         return lines;
     }
-    if let Some(selection) = selection(group, resolved > 0, filter) {
+    if let Some(selection) = selection(group, &recovered, filter) {
         // `retry` takes these, too, until they are resolved, and does their work once more.
         let by_filter = selection.starts_with("--dead");
-        let after = if by_filter && resolved > 0 { "   after that" } else { "" };
-        lines.push(("replay", to_type("retry", format_args!("{selection}{force}")) + after));
+        let after = if by_filter && recovered.count > 0 { "   after that" } else { "" };
+        let latest = if by_filter { latest(group) } else { "" };
+        let may_run_twice = newest.definition.policy.retryable;
+        if !may_run_twice && !holds_back && recovered.count == 0 {
+            lines.push(("resolve", to_type("resolve", &selection) + "   if that was dealt with"));
+        }
+        let force = if may_run_twice { "" } else { " --force" };
+        let retry = to_type("retry", format_args!("{selection}{latest}{force}"));
+        lines.push(("replay", format!("{retry}{after}")));
         if *differs {
-            let redefine = to_type("retry", format_args!("{selection}{force} --redefine"));
-            lines.push(("", redefine + "   with the definition of the job file, which differs"));
+            lines.push(("", retry + " --redefine   with the definition of the job file, which differs"));
         }
     }
     lines
 }
 
+/// The jobs of a group that are only to be resolved, because later runs have done their work.
+struct Recovered {
+    count: u64,
+    /// Their ids, if they are few.
+    ids: Option<Vec<i64>>,
+}
+
+impl Recovered {
+    /// A job that waits for one of the group is only helped by a success of that one.
+    fn of(group: &DeadGroup, holds_back: bool) -> Self {
+        let are_all = group.recovered == group.recovered_ids.len() as u64;
+        let is_waited_for = |id: &i64| holds_back && group.rows.iter().any(|row| row.waited_for.contains(id));
+        let ids = are_all.then(|| {
+            let mut ids = group.recovered_ids.clone();
+            ids.retain(|id| !is_waited_for(id));
+            ids.sort_unstable();
+            ids
+        });
+        let count = match &ids {
+            Some(ids) => ids.len() as u64,
+            None if holds_back => 0,
+            None => group.recovered,
+        };
+        Self { count, ids }
+    }
+
+    fn has(&self, group: &DeadGroup, id: i64) -> bool {
+        match &self.ids {
+            Some(ids) => ids.contains(&id),
+            None => self.count > 0 && group.rows.iter().any(|row| row.recovered.contains(&id)),
+        }
+    }
+}
+
 /// The command that resolves the jobs of the group of which later runs succeeded.
-fn resolution(group: &DeadGroup, filter: &Filter) -> Option<String> {
-    if group.recovered == group.recovered_ids.len() as u64 {
-        let mut ids = group.recovered_ids.clone();
-        ids.sort_unstable();
-        return Some(to_type("resolve", joined(&ids)));
+fn resolution(group: &DeadGroup, recovered: &Recovered, filter: &Filter) -> Option<String> {
+    if let Some(ids) = &recovered.ids {
+        return Some(to_type("resolve", joined(ids)));
     }
     let filters = filtered(filter)?;
     Some(to_type("resolve", format_args!("--dead --recovered --error-code {}{filters}", group.error_code)))
 }
 
-/// The arguments that select this group for `retry`: filters, or the ids if `retry` lacks a filter that was given here. Without
-/// those that a later run has made good, if they are resolved first.
-fn selection(group: &DeadGroup, without_recovered: bool, filter: &Filter) -> Option<String> {
+/// The arguments that select this group for `retry` and `resolve`: filters, or the ids if these lack a filter that was given here.
+/// Without those that a later run has made good, which are resolved first.
+fn selection(group: &DeadGroup, recovered: &Recovered, filter: &Filter) -> Option<String> {
     let mut ids: Vec<i64> = group.rows.iter().flat_map(|row| row.ids.iter().copied()).collect();
     let is_all = group.jobs == ids.len() as u64;
-    let is_resolved = |id: &i64| group.rows.iter().any(|row| row.recovered.contains(id));
-    ids.retain(|id| !(without_recovered && is_resolved(id)));
+    ids.retain(|id| !recovered.has(group, *id));
     ids.sort_unstable();
     let Some(filters) = filtered(filter) else {
         return (is_all && ids.len() <= MAX_IDS).then(|| joined(&ids));
@@ -176,11 +211,15 @@ fn selection(group: &DeadGroup, without_recovered: bool, filter: &Filter) -> Opt
     if is_all && ids.len() == 1 {
         return Some(joined(&ids));
     }
+    Some(format!("--dead --error-code {}{filters}", group.error_code))
+}
+
+/// The option by which `retry` takes the newest of those that do the same, where that does for all of them.
+fn latest(group: &DeadGroup) -> &'static str {
     // Whoever waits for an older one goes on only if that one runs again.
     let newest = group.rows.first().map(DeadRow::newest);
     let is_older_waited_for = group.rows.iter().flat_map(|row| &row.waited_for).any(|id| Some(*id) != newest);
-    let latest = if group.has_same_work && !is_older_waited_for { " --latest" } else { "" };
-    Some(format!("--dead --error-code {}{filters}{latest}", group.error_code))
+    if group.has_same_work && !is_older_waited_for { " --latest" } else { "" }
 }
 
 /// The options by which `retry` and `resolve` select what this filter does; none if they lack one.

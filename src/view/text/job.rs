@@ -62,8 +62,7 @@ pub fn draw(out: &mut Output, facts: &JobFacts, now: Timestamp) {
         out.line(format!("  {:>3}  {}  {state}", job.last_attempt(), local_time(since)));
     }
     let has_output = !output.stdout.is_empty() || !output.stderr.is_empty();
-    // A job that waits for this one is only helped by a success of this one.
-    let next = what_to_type(job, has_output, *has_recovered && !holds_back);
+    let next = what_to_type(job, has_output, *has_recovered, holds_back);
     if !next.is_empty() {
         out.line("");
         out.line(format!("next  {next}"));
@@ -222,24 +221,28 @@ fn shell_words(attempt: &Attempt, definition: &JobDefinition) -> Option<String> 
 }
 
 /// The commands that make sense for a job in this state.
-fn what_to_type(job: &JobRow, has_output: bool, is_done_again: bool) -> String {
-    let id = job.id;
+fn what_to_type(job: &JobRow, has_output: bool, has_recovered: bool, holds_back: bool) -> String {
+    let (id, unresolved) = (job.id, job.resolved_at.is_none());
     let follow = if job.state == JobState::Running { " -f" } else { "" };
     let logs =
         (has_output || job.state == JobState::Running).then(|| to_type("logs", format_args!("{id}{follow}")));
     let change = match job.state {
         // Another job does its work, and a retry would do that once more.
         _ if job.replaced_by.is_some() => job.replaced_by.map(|by| to_type("inspect", by)),
-        JobState::Dead if is_done_again => job.resolved_at.is_none().then(|| to_type("resolve", id)),
+        // A job that waits for this one is only helped by a success of this one.
+        JobState::Dead if has_recovered && !holds_back => unresolved.then(|| to_type("resolve", id)),
         JobState::Dead | JobState::Cancelled if job.definition.policy.retryable => Some(to_type("retry", id)),
-        JobState::Dead | JobState::Cancelled => Some(to_type("retry", format_args!("{id} --force"))),
+        JobState::Dead | JobState::Cancelled => {
+            let retry = to_type("retry", format_args!("{id} --force"));
+            // What must not be done twice may have been done.
+            let is_first = job.state == JobState::Dead && unresolved && !holds_back;
+            Some(if is_first { format!("{}   {retry}", to_type("resolve", id)) } else { retry })
+        }
         JobState::Pending if job.next_retry_at().is_some() => {
             Some(to_type("change", format_args!("{id} --now")))
         }
         JobState::Running => Some(to_type("cancel", id)),
-        JobState::Succeeded if job.warning.is_some() && job.resolved_at.is_none() => {
-            Some(to_type("resolve", id))
-        }
+        JobState::Succeeded if job.warning.is_some() && unresolved => Some(to_type("resolve", id)),
         JobState::Pending | JobState::Succeeded => None,
     };
     logs.into_iter().chain(change).collect::<Vec<_>>().join("   ")
