@@ -125,8 +125,8 @@ fn each_act_changes_a_selected_job_that_fits_and_leaves_any_other() {
     retry --redefine NAME           66        66        66        66        66        66        replaced  66        replaced  66
     retry --redefine --dead --name  0         0         0         0         0         0         replaced  0         0         0
     retry --redefine --dead --label 0         0         0         0         0         0         replaced  0         0         0
-    resolve ID                      1         1         1         1         1         1         resolved  1         resolved  66
-    resolve NAME                    66        66        66        66        66        66        resolved  66        resolved  66
+    resolve ID                      1         1         1         1         1         1         resolved  1         0         66
+    resolve NAME                    66        66        66        66        66        66        resolved  66        0         66
     resolve --dead --name           0         0         0         0         0         0         resolved  0         0         0
     resolve --dead --label          0         0         0         0         0         0         resolved  0         0         0
     ");

@@ -51,14 +51,17 @@ fn the_note_is_kept_until_there_is_a_new_one() {
     let resolved = note("the cable was out");
     assert_fields(&resolved, &json!({"id": 1, "state": "dead", "resolution": "the cable was out"}));
     assert!(resolved["resolved_at"].is_string(), "{resolved}");
-    sandbox.run("resolve 1").ok();
+    sandbox.run("resolve 1").ok().prints("job 1 bad: resolved before, left as it is\n");
     assert_fields(&sandbox.job(1), &json!({"resolution": "the cable was out"}));
     let again = note("the plug\x1b was out");
     assert_fields(
         &again,
         &json!({"resolution": "the plug\x1b was out", "resolved_at": resolved["resolved_at"]}),
     );
-    sandbox.run("inspect 1").ok().shows("resolved now: the plug\\e was out");
+    sandbox.run("inspect 1").ok().shows("resolved now: the plug\\e was out").shows("EXIT_3, ");
+    let ran = sandbox.run("resolve 1 --note plug").ok();
+    ran.prints("job 1 bad: resolved before, the note is changed\n");
+    note("the plug\x1b was out");
     let list = sandbox.run("inspect dead --resolved").ok().stdout;
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(list, @r"

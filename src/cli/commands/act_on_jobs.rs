@@ -338,7 +338,7 @@ impl Selected {
                         // Nothing but new ids is printed.
                         older += 1;
                     } else {
-                        show_done(out, store, act, *id, *done, job)?;
+                        show_done(out, store, act, (*id, self.jobs.get(id)), *done, job)?;
                     }
                 }
                 // Cancelling a finished job is no error, because it will not run any more, as was asked.

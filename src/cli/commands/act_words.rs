@@ -75,12 +75,13 @@ pub fn refusal_error(jobs: &BTreeMap<i64, JobRow>, act: Act<'_>, id: i64, refusa
     CliError::new(ExitStatus::FAILED, format!("job {id} {what}"))
 }
 
-/// Prints what was done to the job with this id. `job` is that job after the act, or the job that has replaced it.
+/// Prints what was done to the job with this id, which was `before`. `job` is that job after the act, or the job that has replaced
+/// it.
 pub fn show_done(
     out: &mut Output,
     store: &Store,
     act: Act<'_>,
-    id: i64,
+    (id, before): (i64, Option<&JobRow>),
     done: Done,
     job: &JobRow,
 ) -> Result<()> {
@@ -96,7 +97,15 @@ pub fn show_done(
             Some(trouble) => format!("job {id} {title}: running, asked to end, but {trouble}"),
         },
         (Act::Cancel, _) => format!("job {id} {title}: cancelled"),
-        (Act::Resolve { .. }, _) => format!("job {id} {title}: resolved"),
+        (Act::Resolve { note }, _) => {
+            let is_again = before.is_some_and(|before| before.resolved_at.is_some());
+            let resolved = match note {
+                _ if !is_again => "resolved",
+                Some(_) => "resolved before, the note is changed",
+                None => "resolved before, left as it is",
+            };
+            format!("job {id} {title}: {resolved}")
+        }
         (Act::Change(change), _) => {
             format!("job {id} {title}: {}{}", changed_text(change, job), waits_on_text(job))
         }
