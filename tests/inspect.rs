@@ -477,5 +477,5 @@ fn deaths_that_one_run_does_for_are_replayed_by_the_newest() {
     sandbox.run(&replay["runner ".len()..]).ok();
     let resolved = sandbox.sql().number("SELECT count(*) FROM jobs WHERE resolved_at IS NOT NULL");
     assert_eq!((resolved, &*sandbox.job(3)["state"].to_string()), (2, "\"pending\""));
-    sandbox.run("inspect dead").ok().prints("no dead letters\n");
+    sandbox.run("inspect dead").ok().shows("no dead letters; ").shows(" lists the 2 that were resolved\n");
 }

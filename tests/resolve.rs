@@ -28,6 +28,8 @@ fn a_resolved_job_leaves_what_needs_attention_and_stays_in_the_history() {
     let sandbox = sandbox();
     sandbox.run("resolve 1").ok().prints("job 1 bad: resolved\n").quietly();
     assert_eq!(listed(&sandbox, "dead"), [2]);
+    let lists = "; runner inspect dead --resolved lists the";
+    sandbox.run("inspect dead").ok().shows(&format!("dealt with{lists} one that was resolved\n"));
     assert_eq!(listed(&sandbox, "dead --resolved"), [1]);
     assert_eq!(listed(&sandbox, "jobs --state dead"), [2, 1]);
     sandbox.run("inspect jobs --state dead").ok().shows("resolved, ");
@@ -37,7 +39,9 @@ fn a_resolved_job_leaves_what_needs_attention_and_stays_in_the_history() {
     sandbox.run("inspect").ok().shows("1 succeeded, 1 dead, 1 resolved").shows(", EXIT_3");
     sandbox.run("inspect dead --fail-if-any").exits(1);
     sandbox.run("resolve 2").ok();
-    sandbox.run("inspect dead --fail-if-any").ok().shows("no dead letters");
+    sandbox.run("inspect dead --fail-if-any").ok();
+    sandbox.run("inspect dead").ok().prints(&format!("no dead letters{lists} 2 that were resolved\n"));
+    sandbox.run("inspect dead --name good").ok().prints("no dead letters\n");
     let overview = sandbox.run("inspect --json").ok().json();
     assert_fields(&overview, &json!({"dead_by_error_code": {}}));
     sandbox.run("doctor").ok();

@@ -12,10 +12,23 @@ use crate::view::advice::dead_list::{
 use crate::view::advice::folders::FilesOfNames;
 use crate::view::terminal::{Column, Output, Style, Table, note_left_out};
 
-/// Draws the groups. Each shows at most `share` rows.
-pub fn draw(out: &mut Output, groups: &[DeadGroupFacts], share: usize, filter: &Filter, now: Timestamp) {
+/// Draws the groups. Each shows at most `share` rows. Besides these, so many were resolved.
+pub fn draw(
+    out: &mut Output,
+    groups: &[DeadGroupFacts],
+    share: usize,
+    resolved: u64,
+    filter: &Filter,
+    now: Timestamp,
+) {
+    let inspect = to_type("inspect", "dead --resolved");
+    let resolved = match resolved {
+        0 => String::new(),
+        1 => format!("; {inspect} lists the one that was resolved"),
+        resolved => format!("; {inspect} lists the {resolved} that were resolved"),
+    };
     if groups.is_empty() {
-        out.remark("no dead letters");
+        out.remark(&format!("no dead letters{resolved}"));
     }
     let mut left_out = Vec::new();
     let files = files_of(groups);
@@ -36,7 +49,7 @@ pub fn draw(out: &mut Output, groups: &[DeadGroupFacts], share: usize, filter: &
     if !groups.is_empty() {
         out.line("");
         let resolve = to_type("resolve", "ID");
-        out.aside("", &format!("{resolve} takes off this list what was dealt with"));
+        out.aside("", &format!("{resolve} takes off this list what was dealt with{resolved}"));
     }
     if groups.iter().any(|group| group.count_older() > 0) {
         out.line(format!("at most {} of each code; --limit 0 shows all", counted(share, "row")));

@@ -21,7 +21,8 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<b
     let files = OwnFiles::new(global);
     let facts = |group| group_facts(query, &files, group, share);
     let groups = groups.into_iter().map(facts).collect::<Result<Vec<_>>>()?;
-    dead::draw(out, &groups, share, filter, *now);
+    let resolved = if out.quiet { 0 } else { store.count_resolved(filter, *now)? };
+    dead::draw(out, &groups, share, resolved, filter, *now);
     Ok(!groups.is_empty())
 }
 
