@@ -10,6 +10,8 @@ fn a_death_tells_whom_it_holds_back_and_a_wait_for_these_ends() {
     sandbox.run("enqueue report").ok();
     let mut waiting = Background::start(&sandbox, sandbox.call("wait 4"));
     sandbox.run("work --drain").exits(1);
+    // A worker would start none of them.
+    sandbox.run("inspect").ok().shows("\nworkers   none\n");
     let stuck =
         "job 4 waits for job 1 extract, which is dead: runner retry 1 goes on, runner cancel 4 gives up";
     waiting.wait().exits(1).says(stuck);

@@ -40,8 +40,9 @@ pub fn draw(out: &mut Output, snapshot: &Snapshot, running: &RunningJobs, now: T
     let Snapshot { overview, workers, schedules, attention, .. } = snapshot;
     attention::draw(out, attention, false);
     draw_counts(out, overview.counts);
-    let is_needed =
-        overview.counts.unfinished() > 0 || schedules.iter().any(|schedule| !schedule.is_paused());
+    // A blocked job needs a worker only if another unfinished job does.
+    let is_needed = overview.counts.unfinished() > overview.counts.blocked
+        || schedules.iter().any(|schedule| !schedule.is_paused());
     draw_number_of_workers(out, workers, is_needed);
     if let Some(due) = overview.oldest_due_at {
         let verb = if now.since(due) < Millis::from_secs(1) { "is" } else { "was" };
