@@ -211,7 +211,7 @@ fn a_job_that_the_rate_holds_back_says_so_and_starts_when_the_rate_goes() {
     let _worker = sandbox.worker("-j4");
     sandbox.until_state(1, "succeeded");
     sandbox.run("inspect queues").ok().shows("rate 1/h");
-    sandbox.run("inspect 2").ok().shows("queue net is at its limit: rate 1/h; its next start is in 59m");
+    sandbox.run("inspect 2").ok().shows("queue net is at its limit: rate 1/h; its next job starts in 59m");
     sandbox.run("inspect 2").ok().shows("rate 1/h");
     sandbox.run("limit net --none").ok();
     sandbox.until_state(2, "succeeded");

@@ -333,7 +333,7 @@ impl Advice<'_> {
             }
             OverdueReason::AtLimit(hold) => {
                 let limit = hold.limit().unwrap_or_default();
-                let next = hold.next_start().map(|next| format!("; its next start is {}", self.when(next)));
+                let next = hold.next_start().map(|next| format!("; its next job starts {}", self.when(next)));
                 format!("{}, {limit}{}", at_limit("the queue"), next.unwrap_or_default())
             }
             OverdueReason::Busy { slots: 1, longest: running } => {

@@ -480,7 +480,7 @@ fn each_limit_of_a_queue_is_told_in_the_same_words() {
         ),
         (
             OverdueReason::AtLimit(QueueHold::Paced(rate, next)),
-            format!("the queue is at its limit, rate 1/m; its next start is {}", clock_time(next, NOW)),
+            format!("the queue is at its limit, rate 1/m; its next job starts {}", clock_time(next, NOW)),
         ),
     ] {
         let problem = Problem::Overdue { queue: "net".to_owned(), due: 1, oldest: NOW, reason };

@@ -250,8 +250,8 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
 pub fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
     let Some(limit) = reached_limit_text(job) else { return paused_text(job, now) };
     let next = match job.queue_hold?.next_start() {
-        None => "the next job starts when an attempt ends".to_owned(),
-        Some(next) => format!("its next start is {}", relative_time(next, now)),
+        None => "its next job starts when an attempt ends".to_owned(),
+        Some(next) => format!("its next job starts {}", relative_time(next, now)),
     };
     Some(format!("{limit}; {next}"))
 }
