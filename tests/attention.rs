@@ -289,7 +289,11 @@ fn a_worker_that_is_suspended_or_dead_or_older() {
          PRAGMA user_version = 1003"
     ));
     let entry = shown(&sandbox, "no_worker", false);
-    says(&entry, "has to be restarted");
+    // The command that starts another worker would leave the old one beside it.
+    says(&entry, "has to be restarted, a unit by systemctl restart; kill ");
+    assert_eq!(entry["command"], Value::Null);
+    let why = "the workers of queue default are older than the job needs, and have to be restarted";
+    sandbox.run(&format!("inspect {due}")).ok().shows(why);
 }
 
 #[test]

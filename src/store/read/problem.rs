@@ -131,7 +131,8 @@ pub enum Problem {
     Unfired {
         schedules: Vec<String>,
         oldest: Timestamp,
-        is_worker_old: bool,
+        /// The pid of that one.
+        old_worker: Option<i32>,
     },
     Overdue {
         queue: String,

@@ -18,21 +18,20 @@ const SKIPS: u64 = 3;
 impl AttentionQuery<'_> {
     /// An entry if no worker fires the schedules whose time has passed. Any worker fires any schedule.
     pub fn unfired(&self, schedules: &[&StoredSchedule]) -> Option<AttentionEntry> {
-        let newest = self.seen.workers.iter().filter(|worker| worker.takes_jobs());
-        let newest = newest.map(|worker| worker.row.version).max();
-        let is_fired = |row: &StoredSchedule| newest.is_some_and(|newest| newest >= row.needs_version);
+        let takers = self.seen.workers.iter().filter(|worker| worker.takes_jobs());
+        let newest = takers.max_by_key(|worker| worker.row.version).map(|worker| &worker.row);
+        let is_fired =
+            |row: &StoredSchedule| newest.is_some_and(|newest| newest.version >= row.needs_version);
         let due = schedules.iter().filter(|row| !row.is_paused() && !is_fired(row));
         let mut due: Vec<_> =
             due.filter_map(|row| Some((row.next_at.filter(|at| *at <= self.now)?, row.name()))).collect();
         due.sort_unstable();
         let (oldest, _) = *due.first()?;
         let schedules = due.iter().map(|(_, name)| (*name).to_owned()).collect();
-        Some(
-            self.alarm_if_late(
-                oldest,
-                Problem::Unfired { schedules, oldest, is_worker_old: newest.is_some() },
-            ),
-        )
+        Some(self.alarm_if_late(
+            oldest,
+            Problem::Unfired { schedules, oldest, old_worker: newest.map(|worker| worker.pid) },
+        ))
     }
 
     pub fn schedule(&self, row: &StoredSchedule) -> Result<Vec<AttentionEntry>> {

@@ -216,11 +216,13 @@ impl Advice<'_> {
             }
             Problem::OldWorker { queue, pid, oldest } => {
                 let message = format!(
-                    "due jobs of queue {queue} need a newer runner than its worker (pid {pid}), which has to be restarted; \
-                     the oldest waits since {}",
-                    self.when(*oldest)
+                    "due jobs of queue {queue}, the oldest since {}, need a newer runner than its worker (pid {pid}), which has \
+                     {}",
+                    self.when(*oldest),
+                    no_worker::TO_BE_RESTARTED
                 );
-                (message, Some(self.to_type("work", "")))
+                ways.extend(no_worker::restart(&[*pid], self.place));
+                (message, None)
             }
             Problem::Unattended { pid, jobs, oldest } => {
                 let message = format!(
@@ -241,15 +243,19 @@ impl Advice<'_> {
                 );
                 self.until_worker(NoWorker::NoneRuns, message)
             }
-            Problem::Unfired { schedules, oldest, is_worker_old } => {
+            Problem::Unfired { schedules, oldest, old_worker } => {
                 let passed = format!(
                     "{} passed without a run since {}",
                     named("the time of schedule", schedules),
                     self.when(*oldest)
                 );
-                if *is_worker_old {
-                    let why = "the worker is older than the program that applied it, and has to be restarted";
-                    (format!("{passed}: {why}"), Some(self.to_type("work", "")))
+                if let Some(pid) = old_worker {
+                    ways.extend(no_worker::restart(&[*pid], self.place));
+                    let message = format!(
+                        "{passed}: the worker (pid {pid}) is older than the program that applied it, and has {}",
+                        no_worker::TO_BE_RESTARTED
+                    );
+                    (message, None)
                 } else {
                     let why = NoWorker::NoneRuns;
                     self.until_worker(why, format!("{passed}: {}", no_worker::reason(None, why)))

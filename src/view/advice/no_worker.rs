@@ -67,10 +67,25 @@ pub fn nobody_and_ways(
 /// Says so where each worker that takes the queue of this job is older than the job.
 fn too_old(job: &JobRow, workers: &[WorkerStatus], place: &CallTarget) -> Option<(String, Vec<Way>)> {
     let queue = &job.definition.queue;
-    let why = format!("the workers of queue {queue} are older than the job needs");
-    let way = Way::new(place.to_type("work", ""), "of the program that enqueued it takes it");
     let is_started = workers.iter().any(|worker| worker.would_start(queue, job.needs_version));
-    (!is_started).then(|| (why, vec![way]))
+    let takers = workers.iter().filter(|worker| worker.takes_from(queue));
+    let pids: Vec<i32> = takers.map(|worker| worker.row.pid).collect();
+    let why =
+        format!("the workers of queue {queue} are older than the job needs, and have {TO_BE_RESTARTED}");
+    (!is_started).then(|| (why, restart(&pids, place)))
+}
+
+/// Said of a worker of an older program. Nothing tells what started it.
+pub(super) const TO_BE_RESTARTED: &str = "to be restarted, a unit by systemctl restart";
+
+/// The commands that put a new worker in the place of these, where no unit does. Without the first it would run beside them.
+pub(super) fn restart(pids: &[i32], place: &CallTarget) -> Vec<Way> {
+    let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
+    let kill = format!("kill {}", pids.join(" "));
+    vec![
+        Way::new(kill, "ends one that was started otherwise"),
+        Way::new(place.to_type("work", ""), "starts the new one then, unless cron does"),
+    ]
 }
 
 /// Says that no worker runs, what does not happen therefore, and what starts one.

@@ -265,8 +265,8 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (Problem::Unattended { pid: 77, jobs: 2, oldest: NOW }, vec![1, 2]),
         (Problem::Orphaned { pids: vec![77], jobs: 1, oldest: NOW }, vec![1]),
         (Problem::Orphaned { pids: vec![77, 78], jobs: 2, oldest: NOW }, vec![1, 2]),
-        (Problem::Unfired { schedules: schedules.clone(), oldest: NOW, is_worker_old: false }, vec![]),
-        (Problem::Unfired { schedules, oldest: NOW, is_worker_old: true }, vec![]),
+        (Problem::Unfired { schedules: schedules.clone(), oldest: NOW, old_worker: None }, vec![]),
+        (Problem::Unfired { schedules, oldest: NOW, old_worker: Some(77) }, vec![]),
         (overdue(OverdueReason::Limit { max_running: 4, longest: running.clone() }), vec![1]),
         (overdue(OverdueReason::Busy { slots: 1, longest: running }), vec![1]),
         (overdue(OverdueReason::Unknown), vec![1]),
@@ -422,8 +422,8 @@ no_worker: 1 due job of queue net has waited since TIME: the run (pid 78) that w
     kill -CONT 78
 no_worker: 1 due job of queue net has waited since TIME: the worker of queue net is stopping and starts nothing
     runner work
-no_worker: due jobs of queue net need a newer runner than its worker (pid 77), which has to be restarted; the oldest waits since TIME
-    runner work
+no_worker: due jobs of queue net, the oldest since TIME, need a newer runner than its worker (pid 77), which has to be restarted, a unit by systemctl restart; kill 77 ends one that was started otherwise; runner work starts the new one then, unless cron does
+    -
 no_worker: 2 running jobs, the oldest since TIME: the worker (pid 77) is suspended: nobody records their ends
     kill -CONT 77
 no_worker: 1 running job, the oldest since TIME: the worker (pid 77) died, and no other worker recovers them
@@ -432,8 +432,8 @@ no_worker: 2 running jobs, the oldest since TIME: the workers (pids 77, 78) died
     runner service install
 no_worker: the time of schedule nightly passed without a run since TIME: no worker is running
     runner service install
-no_worker: the time of schedule nightly passed without a run since TIME: the worker is older than the program that applied it, and has to be restarted
-    runner work
+no_worker: the time of schedule nightly passed without a run since TIME: the worker (pid 77) is older than the program that applied it, and has to be restarted, a unit by systemctl restart; kill 77 ends one that was started otherwise; runner work starts the new one then, unless cron does
+    -
 overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for 1h: the queue is at its limit, max_running 4; job 4 slow has been running since TIME; runner cancel 4 ends it
     -
 overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for 1h: the only slot of its workers is busy; job 4 slow has been running since TIME; runner cancel 4 ends it
