@@ -46,7 +46,7 @@ pub(super) fn readings_of_entry(entry: &CrontabEntry, is_busybox: bool) -> Vec<S
             "{word} looks like a sixth field, of a line with seconds or a year; Debian's cron, and this job, run it as the command"
         ));
     }
-    if stdin.is_some() && (is_busybox || is_open(command)) {
+    if stdin.is_some() && is_busybox {
         let whole = write::string(written);
         told.push(format!(
             "Debian's cron ends the command at the first %, and so does this job; busybox and systemd-cron do not: command = {whole}"
@@ -105,6 +105,19 @@ fn is_field(word: &str) -> bool {
             || NAMES.iter().any(|name| name.eq_ignore_ascii_case(part))
     };
     !word.is_empty() && word.split([',', '-', '/']).all(|part| !part.is_empty() && is_part(part))
+}
+
+/// Why no shell runs what Debian's cron makes of a line: its first `%`, which ends the command, stands in a quote or in `$(`.
+pub(super) fn cut_by_percent(entry: &CrontabEntry) -> Option<String> {
+    let CrontabEntry { command, stdin, written, .. } = entry;
+    let is_cut = stdin.is_some() || written.ends_with('%');
+    (is_cut && is_open(command)).then(|| {
+        format!(
+            "Debian's cron ends the command at the first %, which \\% would not do, so the shell refuses it; busybox and systemd-cron \
+             do not: command = {}",
+            write::string(written)
+        )
+    })
 }
 
 /// Whether a quote, a `$(`, or a backtick of the command is not closed.

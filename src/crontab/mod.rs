@@ -172,6 +172,9 @@ impl CrontabReader<'_> {
                 self.variables.insert(name, value);
             }
             CrontabLine::CrontabEntry(entry) => {
+                if let Some(why) = dialects::cut_by_percent(&entry) {
+                    return Err(why);
+                }
                 let mut readings = dialects::readings_of_entry(&entry, self.around.is_busybox);
                 if self.around.is_busybox && !self.parts.iter().any(|part| part.job().is_some()) {
                     readings.push(dialects::ENVIRONMENT_OF_BUSYBOX.to_owned());

@@ -164,6 +164,7 @@ fn lines_of_other_crons_are_named_with_both_readings() {
         ("0 2 * * * a `date +%F`", "busybox and systemd-cron do not"),
         ("0 2 * * * printf '%s' b", "busybox and systemd-cron do not"),
         ("0 2 * * * printf \"a %s\" b", "busybox and systemd-cron do not"),
+        ("0 2 * * * echo \"100%", "so the shell refuses it"),
         ("CRON_TZ=Asia/Tokyo\n0 2 * * * a", "cronie runs the lines below by the clocks"),
         ("TZ=Asia/Tokyo\n0 2 * * * a", "it changes no times"),
         ("CRON_TZ=Asia/Tokyo 0 2 * * * a b", "write \"0 2 * * * a b\" with timezone = \"Asia/Tokyo\""),
@@ -199,6 +200,21 @@ fn lines_of_other_crons_are_named_with_both_readings() {
         "A=b\n@weekly a",
     ] {
         assert_eq!(told(crontab, false), "", "{crontab}");
+    }
+}
+
+#[test]
+fn a_line_whose_first_percent_leaves_a_quote_open_is_no_job() {
+    for (command, is_job) in [
+        ("a $(date +%F)", false),
+        ("a 'b%c", false),
+        ("echo '100%", false),
+        ("a $(date +\\%F)", true),
+        ("a b%it's", true),
+        ("it's", true),
+    ] {
+        let taken = taken(format!("0 2 * * * {command}\n"), false);
+        assert_eq!((taken.jobs.len(), taken.left.len()), if is_job { (1, 0) } else { (0, 1) }, "{command}");
     }
 }
 
