@@ -1,7 +1,7 @@
 //! A worker that dies: its attempts are ended, recorded and decided by the next one.
 
 use crate::support::{
-    Background, Sandbox, Signal, Value, assert_fields, eventually, is_alive, json, wait_until,
+    Background, Sandbox, Signal, Value, assert_fields, eventually, is_alive, json, signal, wait_until,
 };
 
 const JOBS: &str = r#"
@@ -130,6 +130,22 @@ fn little_of_the_output_is_lost() {
     sandbox.run("logs 1").ok().prints("half\n");
     sandbox.run("work --drain").exits(1);
     sandbox.run("logs 1.1").ok().prints("half\n");
+}
+
+/// Its process is not there, but a child of it is, which the recovery ends: so nothing is said of what was still there.
+#[test]
+fn of_a_process_that_nobody_saw_end_the_history_says_just_that() {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--max-attempts 1", "sleep 60 & echo $! > child; echo $$ > parent; wait");
+    let worker = sandbox.worker("-j1");
+    let (parent, child) = (sandbox.pid_of("parent"), sandbox.pid_of("child"));
+    worker.kill();
+    signal(parent, Signal::KILL);
+    wait_until("it has ended", || !is_alive(parent));
+    sandbox.run("work --drain").exits(1);
+    assert!(!is_alive(child));
+    let message = sandbox.attempts(1).remove(0)["message"].clone();
+    assert_eq!(message, json!("its worker died while it was running; nobody saw how it ended"));
 }
 
 /// The recovered attempt of a job that ran for a second without output, and of which only the database is left, in which

@@ -204,6 +204,9 @@ pub fn end_background(ended: &[EndedBefore], grace: Duration) -> std::result::Re
     process::end_attempts(&ended, grace, Duration::ZERO).map_err(|left| format!("{left} cannot be ended"))
 }
 
+/// The message of an attempt whose process is not there. An earlier try of the recovery may have ended it.
+const NOBODY_SAW: &str = "its worker died while it was running; nobody saw how it ended";
+
 /// Separates the claims that had started from the others, and ends the leftover processes of the started ones.
 fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> DeadWorkerFindings {
     let mut lost = Vec::new();
@@ -221,16 +224,14 @@ fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> DeadWo
                 let message = if process::is_leader_alive(&leader) {
                     "its worker died while it was running; the command was still there, and was ended"
                 } else {
-                    "its worker died while it was running; the command is gone, nobody saw how it ended"
+                    NOBODY_SAW
                 };
                 (Some(leader), Some(at), message)
             }
             ClaimFate::MayHaveStarted { is_logged } => {
                 start_under_way |= is_logged;
                 let message = match (dead.origin, claim.has_started) {
-                    (Origin::ThisBoot, true) => {
-                        "its worker died while it was running; nobody saw how it ended"
-                    }
+                    (Origin::ThisBoot, true) => NOBODY_SAW,
                     (Origin::ThisBoot, false) => "its worker died; it may not have started",
                     (Origin::EarlierBoot, true) => "the machine was restarted while it was running",
                     (Origin::EarlierBoot, false) => "the machine was restarted; it may not have started",
