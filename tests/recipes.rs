@@ -119,24 +119,43 @@ fn a_webhook_gets_valid_json_of_any_output() {
     }
 }
 
+/// The block of a page that has these words.
+fn block(page: &str, words: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let text = fs::read_to_string(path).expect("a page");
+    let mut blocks = text.split("```toml\n").filter_map(|rest| rest.split("```").next());
+    blocks.find(|block| block.contains(words)).expect("the recipe").to_owned()
+}
+
+/// Runs a job once, with this script in the place of a program.
+fn run_with(sandbox: &Sandbox, job: &str, program: &str, script: &str) {
+    sandbox.write(program, format!("#!/bin/sh\n{script}\n"));
+    sandbox.program("chmod").arg("755").arg(program).run().ok();
+    sandbox.add(job);
+    let path = format!("{}:{}", sandbox.dir().display(), env::var("PATH").expect("a path"));
+    sandbox.call("work --max-jobs 1").env("PATH", path).run();
+}
+
+#[test]
+fn a_repository_that_is_locked_is_told_from_other_failures_of_restic() {
+    let locked = "repository is already locked by PID 7 on nas";
+    for (said, code, message) in [(locked, "LOCKED", Some(locked)), ("wrong password", "EXIT_1", None)] {
+        let sandbox = Sandbox::new(&block("docs/exit-statuses.md", "already locked"));
+        run_with(&sandbox, "restic-backup", "restic", &format!("echo begin; echo {said} >&2; exit 1"));
+        let attempt = sandbox.attempt(1, 1);
+        assert_eq!((attempt["error_code"].as_str(), attempt["message"].as_str()), (Some(code), message));
+    }
+}
+
 #[test]
 fn a_server_that_answers_429_says_when_to_come_back() {
-    let page =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/how-to.md")).expect("a page");
-    let blocks = page.split("```toml\n").filter_map(|rest| rest.split("```").next());
-    let recipe = blocks.into_iter().find(|block| block.contains("headers -w")).expect("the recipe");
+    let recipe = block("docs/how-to.md", "headers -w");
     for (status, code, as_told) in
         [(429, Some("RATE_LIMITED"), true), (500, Some("EXIT_1"), false), (200, None, false)]
     {
-        let sandbox = Sandbox::new(recipe);
-        sandbox.write(
-            "curl",
-            format!("#!/bin/sh\n: > answer.new; printf 'Retry-After: 7\\r\\n' > headers; printf {status}\n"),
-        );
-        sandbox.program("chmod").arg("755").arg("curl").run().ok();
-        sandbox.add("sync");
-        let path = format!("{}:{}", sandbox.dir().display(), env::var("PATH").expect("a path"));
-        sandbox.call("work --max-jobs 1").env("PATH", path).run();
+        let sandbox = Sandbox::new(&recipe);
+        let answer = format!(": > answer.new; printf 'Retry-After: 7\\r\\n' > headers; printf {status}");
+        run_with(&sandbox, "sync", "curl", &answer);
         let attempt = sandbox.attempt(1, 1);
         assert_eq!(attempt["error_code"].as_str(), code, "{attempt}");
         assert_eq!(attempt["delay_ms"].as_i64() == Some(7_000), as_told, "{attempt}");
