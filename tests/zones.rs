@@ -199,6 +199,23 @@ fn the_zone_of_the_machine_has_a_name_or_is_asked_for() {
 }
 
 #[test]
+fn what_is_no_file_of_a_zone_is_not_read() {
+    let sandbox = Sandbox::new(FILE);
+    sandbox.program("mkfifo").arg("fifo").run().ok();
+    sandbox.program("truncate").arg("-s").arg("9G").arg("huge").run().ok();
+    std::fs::create_dir(sandbox.path("JST-9")).expect("a folder");
+    run_in(&sandbox, "UTC", "apply").ok();
+    run_in(&sandbox, "JST-9", "inspect schedules").ok().shows(" 01:10:00 ");
+    for tz in ["/dev/zero", "fifo", ":fifo", "huge", "JST-9/"] {
+        run_in(&sandbox, tz, "check")
+            .exits(65)
+            .says(&format!("the time zone of this machine (TZ={tz}) has no"));
+        run_in(&sandbox, tz, "inspect schedules").ok().shows(" 16:10:00 ");
+        run_in(&sandbox, tz, "work --until-idle").ok();
+    }
+}
+
+#[test]
 fn check_apply_and_inspect_show_the_same_times() {
     let sandbox = Sandbox::new(&format!("{FILE}[jobs.often]\ncommand = 'true'\nschedule = 'every 5h'\n"));
     run_in(&sandbox, "Europe/Berlin", "apply").ok();

@@ -6,6 +6,7 @@ mod last_line;
 #[cfg(test)]
 mod mutated;
 mod prose;
+mod system_zone;
 mod time;
 mod units;
 mod zone;

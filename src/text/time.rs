@@ -7,6 +7,7 @@ use ::time::macros::format_description;
 use ::time::{OffsetDateTime, UtcOffset};
 use serde::{Deserialize, Serialize};
 
+use super::system_zone::clocks_of_machine;
 use super::{Millis, human_duration};
 
 /// Milliseconds since the Unix epoch, UTC, by the wall clock.
@@ -105,7 +106,7 @@ pub fn local_offset(at: Timestamp) -> i32 {
 /// How far the clocks of this machine are ahead of UTC at this moment, by the zone data that schedules follow, too.
 pub fn machine_offset(at: OffsetDateTime) -> UtcOffset {
     let seconds = jiff::Timestamp::from_second(at.unix_timestamp())
-        .map_or(0, |at| jiff::tz::TimeZone::system().to_offset(at).seconds());
+        .map_or(0, |at| clocks_of_machine().to_offset(at).seconds());
     UtcOffset::from_whole_seconds(seconds).unwrap_or(UtcOffset::UTC)
 }
 

@@ -6,10 +6,8 @@ use std::path::Path;
 use jiff::Timestamp as Instant;
 use jiff::tz::TimeZone;
 
+use super::system_zone::{LOCALTIME, clocks_of_machine, may_be_read, system_zone};
 use super::{Timestamp, is_shown_in_utc};
-
-/// What the C library reads where `$TZ` is not set. Without it the machine's zone is UTC.
-const LOCALTIME: &str = "/etc/localtime";
 
 /// Where Debian keeps the name of the zone that `/etc/localtime` is, perhaps as a copy.
 const NAME_OF_LOCALTIME: &str = "/etc/timezone";
@@ -22,7 +20,7 @@ const CHANGES: usize = 20;
 
 /// The time zone of this IANA name; without a name that of the machine.
 pub fn time_zone(name: Option<&str>) -> Result<TimeZone, String> {
-    let Some(name) = name else { return Ok(TimeZone::system()) };
+    let Some(name) = name else { return Ok(clocks_of_machine()) };
     TimeZone::get(name).map_err(|_| {
         format!("{name:?} is not a time zone; write an IANA name such as \"Europe/Berlin\" or \"UTC\"")
     })
@@ -31,16 +29,14 @@ pub fn time_zone(name: Option<&str>) -> Result<TimeZone, String> {
 /// The IANA name of the machine's time zone, which is that of `$TZ`, else the system's. The error tells the zone that has none.
 pub fn machine_zone(now: Timestamp) -> Result<String, String> {
     let tz = std::env::var_os("TZ");
-    let zone = match TimeZone::try_system() {
-        Ok(zone) => Some(zone),
-        Err(_) if tz.is_none() && !Path::new(LOCALTIME).exists() => Some(TimeZone::UTC),
-        Err(_) => None,
-    };
+    let is_unset = tz.is_none() && !Path::new(LOCALTIME).exists();
+    let zone = system_zone().or(is_unset.then_some(TimeZone::UTC));
     // Debian has a zone of the name "localtime", which is whatever the machine's is.
     if let Some(name) = zone.as_ref().and_then(|zone| zone.iana_name()).filter(|name| *name != "localtime") {
         return Ok(name.to_owned());
     }
-    let noted = fs::read_to_string(NAME_OF_LOCALTIME).unwrap_or_default();
+    let noted = Some(Path::new(NAME_OF_LOCALTIME)).filter(|path| may_be_read(path));
+    let noted = noted.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
     let linked = name_of_link(Path::new(LOCALTIME)).unwrap_or_default();
     let mut names = [noted.trim(), linked.as_str(), "UTC"].into_iter();
     let is_it = |name: &&str| {
@@ -73,7 +69,7 @@ pub fn are_same_clocks(one: &str, other: &str, now: Timestamp) -> bool {
 
 /// Whether the screen shows times by the clocks of this zone.
 pub fn is_zone_of_screen(name: &str, now: Timestamp) -> bool {
-    let screen = if is_shown_in_utc() { TimeZone::UTC } else { TimeZone::system() };
+    let screen = if is_shown_in_utc() { TimeZone::UTC } else { clocks_of_machine() };
     TimeZone::get(name).is_ok_and(|zone| agree(&zone, &screen, now))
 }
 
