@@ -216,6 +216,28 @@ fn what_is_no_file_of_a_zone_is_not_read() {
 }
 
 #[test]
+fn a_zone_without_a_name_is_noted_and_what_is_proposed_works() {
+    let sandbox = Sandbox::new(FILE);
+    run_in(&sandbox, NEW_YORK, "apply").ok();
+    let tz = "EST5EDT,M3.2.0/1,M11.1.0";
+    let noted = attention(&run_in(&sandbox, tz, "inspect --json").ok());
+    assert!(noted.len() == 1 && noted[0].0 == "changed", "{noted:?}");
+    assert!(
+        noted[0].1.contains(&format!("is TZ={tz} now, which has no IANA name, so "))
+            && noted[0].1.contains(
+                " cannot be applied; what was applied from it goes on: schedule nightly; runner check"
+            )
+            && noted[0].1.ends_with(" shows what to add"),
+        "{noted:?}"
+    );
+    run_in(&sandbox, tz, "inspect schedules").ok().shows("has no IANA name; its schedules go on");
+    run_in(&sandbox, tz, "check").exits(65).says("add timezone = ");
+    sandbox.write("jobs.toml", format!("{FILE}timezone = 'America/New_York'\n"));
+    run_in(&sandbox, tz, "apply").ok();
+    assert_eq!(attention(&run_in(&sandbox, tz, "inspect --json").ok()), []);
+}
+
+#[test]
 fn check_apply_and_inspect_show_the_same_times() {
     let sandbox = Sandbox::new(&format!("{FILE}[jobs.often]\ncommand = 'true'\nschedule = 'every 5h'\n"));
     run_in(&sandbox, "Europe/Berlin", "apply").ok();

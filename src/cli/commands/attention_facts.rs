@@ -108,7 +108,8 @@ pub(super) fn changed_files(
     now: Timestamp,
 ) -> Result<Vec<ChangedFile>> {
     // A zone that has no name is another one, too.
-    let machine = machine_zone(now).unwrap_or_else(|unnamed| unnamed);
+    let zone = machine_zone(now);
+    let machine = zone.as_ref().unwrap_or_else(|nameless| nameless);
     let applied = store.applied_files()?;
     let mut files: BTreeMap<&str, Vec<&StoredSchedule>> = BTreeMap::new();
     files.extend(applied.iter().map(|path| (path.as_str(), Vec::new())));
@@ -126,9 +127,10 @@ pub(super) fn changed_files(
         let (change, names, undeclared) = match file {
             Ok(Ok(file)) => {
                 let edited = differing(&file, &rows, schedules);
-                let moved = apply::moved(&rows, &machine, now);
+                let moved = apply::moved(&rows, machine, now);
                 let change = match (edited.is_empty() && queues.is_empty(), moved.is_empty()) {
                     (_, true) => FileChange::Edited,
+                    _ if zone.is_err() => FileChange::NamelessZone(machine.clone()),
                     (true, false) => FileChange::Zone(machine.clone()),
                     (false, false) => FileChange::EditedAndZone(machine.clone()),
                 };

@@ -336,6 +336,8 @@ pub enum FileChange {
     Zone(String),
     /// It has changed, and the machine has another time zone now.
     EditedAndZone(String),
+    /// The machine has another time zone now, which has no name, so the file cannot be applied.
+    NamelessZone(String),
     Gone,
     /// It has a mistake, or cannot be read.
     Unusable,

@@ -381,6 +381,16 @@ impl Advice<'_> {
                 ),
                 apply(),
             ),
+            FileChange::NamelessZone(zone) => {
+                ways.push(Way::new(there.to_type("check", ""), "shows what to add"));
+                (
+                    format!(
+                        "the time zone of this machine is {zone} now, which has no IANA name, so {path} cannot be applied; \
+                         what was applied from it goes on: {what}"
+                    ),
+                    None,
+                )
+            }
             FileChange::Gone => {
                 // Either may be meant, and the second would remove the schedules of a file that was moved.
                 let moved = self.place.with_file("PATH").to_type("apply", "");

@@ -288,6 +288,7 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         ),
         (changed(FileChange::Zone("UTC".to_owned())), vec![]),
         (changed(FileChange::EditedAndZone("UTC".to_owned())), vec![]),
+        (changed(FileChange::NamelessZone("TZ=XXX-14:17".to_owned())), vec![]),
         (changed(FileChange::Gone), vec![]),
         (changed(FileChange::NotRead("it is a FIFO")), vec![]),
         (changed(FileChange::Unusable), vec![]),
@@ -460,6 +461,8 @@ changed: the time zone of this machine is UTC now; /etc/a b.toml was applied in 
     runner apply --file '/etc/a b.toml'
 changed: /etc/a b.toml has changed since it was applied, and so has the time zone of this machine, which is UTC now: schedules s1, s2, s3, s4, s5 and 2 more
     runner apply --file '/etc/a b.toml'
+changed: the time zone of this machine is TZ=XXX-14:17 now, which has no IANA name, so /etc/a b.toml cannot be applied; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; runner check --file '/etc/a b.toml' shows what to add
+    -
 changed: /etc/a b.toml is gone; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; runner apply --file PATH takes it over from its new place; runner apply --file '/etc/a b.toml' --none ends it if it was deleted on purpose
     -
 changed: /etc/a b.toml is not read, because it is a FIFO; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; if it is not wanted, this ends it

@@ -323,6 +323,10 @@ fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) {
                 "{names}: {path} has changed since, and the time zone of this machine is {zone} now; {} takes both",
                 apply(path)
             ),
+            FileChange::NamelessZone(zone) => format!(
+                "{path} cannot be applied, because the time zone of this machine, {zone}, has no IANA name; its schedules go on \
+                 as they were applied"
+            ),
             FileChange::Gone | FileChange::Unusable => {
                 format!("{path} cannot be used now; its schedules go on as they were applied")
             }
