@@ -26,14 +26,21 @@ fn a_database_on_a_read_only_file_system_is_read_and_not_changed() {
     disk.run("logs 1").ok().prints("fine\n");
     disk.run("inspect 2").ok().shows("EXIT_3, attempts_exhausted");
     disk.run("doctor").ok().shows("nothing is wrong");
+    assert!(!disk.run("inspect").ok().shows("is read-only: nothing can be").stdout.contains("disk full"));
     disk.run("inspect --html").ok().shows("bad");
     disk.run("inspect --openmetrics").ok().shows("runner_dead_letters{");
     for line in ["enqueue good", "cancel 1", "retry 2", "retry 2 --dry-run", "pause default"] {
         disk.run(line).exits(77).prints("").says("small");
     }
+    disk.run("--db disk.db enqueue good").ok();
+    disk.run("--db disk.db backup made.db").ok();
+    for target in ["runner.db", "other.db", "no/folder.db"] {
+        let refused = disk.run(&format!("--db small/{target} restore made.db")).exits(77).prints("");
+        refused.says("its file system is read-only").says("mount it for writing").says(target);
+    }
     disk.run("enqueue good").exits(77).says("runner.db cannot be changed: ").says("copy it");
     disk.run("backup copy.db").exits(77).says("runner.db cannot be changed: ").says("copy it");
-    disk.run("work --drain").exits(77).prints("").says("Read-only file system");
+    disk.run("work --drain").exits(77).prints("").says("small/runner.db.run: its file system is read-only");
     disk.shell("mount -o remount,rw small");
     disk.run("retry 2").ok();
 }

@@ -13,15 +13,15 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::Options;
 use super::start_log::{StartLog, StartRecord, allocate_log, read_log};
 use crate::clock;
 use crate::process::{self, AttemptTag, Identity, Leader};
 use crate::store::{
-    Liveness, OrphanedClaim, Store, StoreFile, Version, Worker, is_lock_held, lock_path, make_private_dir,
-    open_lock, open_regular, schema,
+    Liveness, OrphanedClaim, Store, StoreError, StoreFile, Version, Worker, is_lock_held, lock_path,
+    make_private_dir, open_lock, open_regular, schema,
 };
 use crate::text::Timestamp;
 use crate::wake;
@@ -38,8 +38,8 @@ impl Registration {
     /// Takes the lock, before there is a row: a row always has a lock. None if this was to be the only worker and another one is
     /// alive.
     pub(super) fn new(store: &Store, options: &Options) -> Result<Option<(Self, UnixDatagram)>> {
-        const TASK: &str = "could not set up the run directory beside the database";
         let run_dir = store.file().make_run_dir()?;
+        let failed = |error| StoreError::Io(format!("set up the run directory {}", run_dir.display()), error);
         let pid = std::process::id().cast_signed();
         let row = Worker {
             id: 0,
@@ -60,20 +60,21 @@ impl Registration {
             running: 0,
         };
         let file = {
-            let _alone = options.single.then(|| lock_single(&run_dir)).transpose().context(TASK)?;
+            let _alone = options.single.then(|| lock_single(&run_dir)).transpose().map_err(failed)?;
             if options.single && is_another_worker_alive(store)? {
                 return Ok(None);
             }
-            create_lock(&run_dir, &row.name, options.slots).context(TASK)?
+            create_lock(&run_dir, &row.name, options.slots).map_err(failed)?
         };
         let reports = reports_dir(&run_dir, &row.name);
         let bound = make_private_dir(&reports).and_then(|()| wake::bind(&run_dir, &row.name));
+        let bound = bound.map_err(failed);
         let registration = Self { row, start_log: StartLog::new(file), reports, run_dir };
-        match bound.context(TASK) {
+        match bound {
             Ok(socket) => Ok(Some((registration, socket))),
             Err(error) => {
                 registration.give_up();
-                Err(error)
+                Err(error.into())
             }
         }
     }

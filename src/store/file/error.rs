@@ -147,8 +147,13 @@ errors! {
 
     /// The operating system refused this.
     Io(what: String, error: io::Error)
-        = ("could not {what}: {error}")
-        => ExitStatus::of_io(error), ANOTHER_PLACE;
+        = ("could not {what}: {}",
+            if is_read_only(error) { "its file system is read-only".to_owned() } else { error.to_string() })
+        => ExitStatus::of_io(error), if is_read_only(error) {
+            "mount it for writing, or name a database on another one with --db or $RUNNER_DB"
+        } else {
+            ANOTHER_PLACE
+        };
 
     /// Another process held the write lock for longer than the busy timeout.
     Busy
@@ -218,6 +223,10 @@ errors! {
 
 const ANOTHER_PLACE: &str = "see --db and $RUNNER_DB for another place";
 const ON_LOCAL_DISK: &str = "name a file on a local disk with --db or $RUNNER_DB";
+
+fn is_read_only(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ReadOnlyFilesystem
+}
 
 fn to_restore(to_type: ToType<'_>) -> String {
     let restore = to_type("restore", &"FILE");

@@ -37,7 +37,8 @@ pub fn draw(out: &mut Output, list: &[Attention], whole: bool) {
 /// A kind in at most nine characters.
 pub const fn word(kind: AttentionKind) -> &'static str {
     match kind {
-        AttentionKind::DiskFull => "disk full",
+        // It may be read-only.
+        AttentionKind::DiskFull => "disk",
         AttentionKind::NoWorker => "no worker",
         AttentionKind::CannotStart => "no start",
         AttentionKind::Interrupted => "cut short",
