@@ -115,6 +115,24 @@ fn with_json_the_log_of_a_worker_is_json() {
 }
 
 #[test]
+fn where_no_file_can_be_opened_the_limit_of_them_is_named() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    for limit in 5..=9 {
+        for line in ["inspect", "doctor", "enqueue -- true", "work --drain", "run -- true"] {
+            let ran = limited(&sandbox, &format!("-n {limit}"), line);
+            assert!(
+                ran.status() == Some(0)
+                    || ran.status() == Some(74)
+                        && ran.stderr.contains("ulimit -n")
+                        && !ran.stderr.contains("mknod"),
+                "{limit}: {ran}"
+            );
+        }
+    }
+}
+
+#[test]
 fn where_there_is_room_for_no_slot_the_worker_says_so_and_ends() {
     let sandbox = Sandbox::empty();
     sandbox.add("-- true");

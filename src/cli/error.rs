@@ -12,7 +12,7 @@ use crate::jobfile::{JobFileError, PlacedMistake};
 pub use crate::model::ExitStatus;
 use crate::model::ToType;
 use crate::paths::ForeignLink;
-use crate::store::StoreError;
+use crate::store::{StoreError, raise_limit};
 use crate::text::{shell_word, shown_path};
 use crate::view::terminal;
 
@@ -120,7 +120,8 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
     } else if let Some(link) = error.downcast_ref::<ForeignLink>() {
         (ExitStatus::PERMISSION, link.way_around())
     } else {
-        (ExitStatus::of_io(error.downcast_ref()?), String::new())
+        let error = error.downcast_ref()?;
+        (ExitStatus::of_io(error), raise_limit(error).unwrap_or_default().to_owned())
     };
     Some((status, Some(hint).filter(|hint| !hint.is_empty())))
 }

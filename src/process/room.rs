@@ -39,11 +39,14 @@ pub fn check_proc() -> io::Result<()> {
 
 /// Fails unless `/dev/null` can be opened, because no attempt could be started without it.
 pub fn check_null() -> io::Result<()> {
-    File::options().read(true).write(true).open("/dev/null").map(drop).map_err(|error| {
-        io::Error::other(format!(
+    match File::options().read(true).write(true).open("/dev/null") {
+        Ok(_) => Ok(()),
+        // It is not to blame.
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::MFILE) => Err(error),
+        Err(error) => Err(io::Error::other(format!(
             "/dev/null cannot be opened, and every job needs it: {error}; `mknod -m 666 /dev/null c 1 3` makes it"
-        ))
-    })
+        ))),
+    }
 }
 
 /// Fails if the kernel may not open a process by its pid: a filter of system calls can forbid it, and the slot of each job

@@ -20,7 +20,7 @@ mod tests;
 
 pub use audit::BrokenRule;
 pub use file::caller::{Caller, ProcessRow};
-pub use file::error::{NoRoom, Result, StoreError, Untrusted};
+pub use file::error::{NoRoom, Result, StoreError, Untrusted, raise_limit};
 pub use file::open::Store;
 pub use file::schema;
 pub use file::store_file::{

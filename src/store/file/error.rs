@@ -152,7 +152,7 @@ errors! {
         => ExitStatus::of_io(error), if is_read_only(error) {
             "mount it for writing, or name a database on another one with --db or $RUNNER_DB"
         } else {
-            ANOTHER_PLACE
+            raise_limit(error).unwrap_or(ANOTHER_PLACE)
         };
 
     /// Another process held the write lock for longer than the busy timeout.
@@ -223,6 +223,12 @@ errors! {
 
 const ANOTHER_PLACE: &str = "see --db and $RUNNER_DB for another place";
 const ON_LOCAL_DISK: &str = "name a file on a local disk with --db or $RUNNER_DB";
+
+/// What helps where this process may open no more files.
+pub fn raise_limit(error: &io::Error) -> Option<&'static str> {
+    let is_short = Errno::from_io_error(error) == Some(Errno::MFILE);
+    is_short.then_some("raise the limit of open files (`ulimit -n`, LimitNOFILE= of a service)")
+}
 
 fn is_read_only(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ReadOnlyFilesystem
@@ -301,6 +307,12 @@ impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         if let Some(why) = no_room(&error) {
             return Self::Full(why);
+        }
+        if error.sqlite_error_code() == Some(Sqlite::CannotOpen) {
+            let system = io::Error::last_os_error();
+            if raise_limit(&system).is_some() {
+                return Self::Io("open a file of the database".to_owned(), system);
+            }
         }
         match error.sqlite_error_code() {
             Some(Sqlite::DatabaseBusy | Sqlite::DatabaseLocked) => Self::Busy,
