@@ -336,6 +336,21 @@ fn a_machine_without_both_and_a_user_of_no_rights_are_told_so() {
 }
 
 #[test]
+fn a_user_whom_no_list_has_is_not_called_as_the_variable_of_another_says() {
+    const UNLISTED: u32 = 3_999_999;
+    if !is_root() {
+        return;
+    }
+    let machine = Machine::new(&[]);
+    let call = |name: &str| {
+        let call = machine.call("service install --user alice").run_by(UNLISTED).dir("/");
+        call.env("LOGNAME", name).run().exits(77)
+    };
+    call("root").says("only root can set up a worker of alice, and you are 3999999");
+    call("guest-of-a-container").says("and you are guest-of-a-container");
+}
+
+#[test]
 fn what_root_is_told_to_type_names_root() {
     if !is_root() {
         return;

@@ -57,7 +57,8 @@ fn find(key: &str) -> Option<Listed> {
 pub fn caller() -> Account {
     let id = geteuid().as_raw();
     let from_environment = || Account {
-        name: env::var("LOGNAME").unwrap_or_else(|_| id.to_string()),
+        // It may still be that of the user who has become this one.
+        name: env::var("LOGNAME").ok().filter(|name| named(name).is_none()).unwrap_or_else(|| id.to_string()),
         home: env::var("HOME").unwrap_or_else(|_| "/".to_owned()),
     };
     with_id(id).map_or_else(from_environment, |it| it.account)
