@@ -43,6 +43,12 @@ const OF_THE_KERNEL: [u32; 14] = [
     0x6573_5543, // fusectl
 ];
 
+/// The number of every FUSE, from statfs(2).
+pub const FUSE: u32 = 0x6573_5546;
+
+/// The file systems on which all files may have the modes that the mount gives them: FAT, exFAT, two drivers of NTFS, and FUSE.
+const WITH_MODES_OF_MOUNT: [u32; 5] = [0x4d44, 0x2011_bab0, 0x5346_544e, 0x7366_746e, FUSE];
+
 /// The user as whom every user appears that a user namespace does not know. Two files of this user may have two owners.
 const UNKNOWN_USER: u32 = 65_534;
 
@@ -178,6 +184,16 @@ fn is_listed(mounts: &[u8], path: &Path) -> bool {
 /// The number of the file system on which this file or folder lies, as statfs(2) has it. None if it cannot be told.
 pub fn file_system_number(path: &Path) -> Option<u32> {
     u32::try_from(statfs(path).ok()?.f_type & 0xffff_ffff).ok()
+}
+
+/// Whether `chmod` may change nothing there.
+pub fn may_ignore_chmod(path: &Path) -> bool {
+    file_system_number(path).is_some_and(|number| WITH_MODES_OF_MOUNT.contains(&number))
+}
+
+/// What people are told beside a `chmod` of this file.
+pub fn beside_chmod(path: &Path) -> &'static str {
+    if may_ignore_chmod(path) { " (if that changes nothing, mount with umask=077)" } else { "" }
 }
 
 /// The type of the file system on which this folder lies, such as `ext4` or `fuse.sshfs`. The path has no links. None without `/proc`.

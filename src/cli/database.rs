@@ -9,6 +9,7 @@ use super::accounts;
 use super::args::Global;
 use super::error::{CliError, become_user};
 use crate::crontab::Account;
+use crate::paths::beside_chmod;
 use crate::process;
 use crate::store::{self, Store, StoreError, StoreFile};
 use crate::text::{safe_line, shell_word, shown_path};
@@ -79,8 +80,9 @@ pub fn warn_of_readers(global: &Global, file: &StoreFile) {
     }
     let words: Vec<_> = open.iter().map(|path| shell_word(&path.to_string_lossy())).collect();
     warn(&format!(
-        "other users may read the database, and whoever reads it can keep everybody from writing; to close it: chmod -f o-r {}",
-        words.join(" ")
+        "other users may read the database, and whoever reads it can keep everybody from writing; to close it: chmod -f o-r {}{}",
+        words.join(" "),
+        beside_chmod(file.path())
     ));
 }
 

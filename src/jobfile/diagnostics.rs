@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::call_target::{CallTarget, to_type};
 use crate::model::{ExitStatus, errors};
-use crate::paths::ForeignLink;
+use crate::paths::{ForeignLink, beside_chmod};
 use crate::text::{hanging_indent, human_size, is_safe, safe_line, shell_word};
 
 /// A place in the text of the file, in bytes.
@@ -261,7 +261,9 @@ impl Distrust {
     fn ways_to_trust(&self, path: &Path) -> String {
         let word = |path: &Path| shell_word(&path.to_string_lossy());
         let close = self.to_close.as_deref();
-        let close = close.map(|open| format!("look at what it says, then chmod o-w {}; or ", word(open)));
+        let close = close.map(|open| {
+            format!("look at what it says, then chmod o-w {}{}; or ", word(open), beside_chmod(open))
+        });
         // A link of somebody else is not followed, whoever names it.
         let named = fs::canonicalize(path).ok().filter(|_| path.is_symlink());
         let named = word(named.as_deref().unwrap_or(path));

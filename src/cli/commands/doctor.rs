@@ -17,6 +17,7 @@ use crate::cli::job_file;
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::model::Attention;
+use crate::paths::beside_chmod;
 use crate::store::{BrokenRule, Filter, Liveness, Store, StoreError, Version, WorkerStatus, schema};
 use crate::text::{counted, human_size, safe_line};
 use crate::view::snapshot::Snapshot;
@@ -190,7 +191,7 @@ fn check_files(store: &Store, report: &mut Report) {
 fn check_mode(path: &Path, wanted: u32, report: &mut Report) {
     let Ok(found) = fs::metadata(path) else { return };
     let mode = found.permissions().mode() & 0o777;
-    let fix = format!("(mode {mode:o}); chmod {wanted:o} fixes that");
+    let fix = format!("(mode {mode:o}); chmod {wanted:o} fixes that{}", beside_chmod(path));
     if mode & !wanted != 0 {
         let what = format!("{} may be read by others {fix}", path.display());
         report.problem("only the owner may read the files", what);

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::version::Version;
 use crate::model::{ExitStatus, ToType, errors};
-use crate::paths::{ForeignLink, is_gone};
+use crate::paths::{ForeignLink, is_gone, may_ignore_chmod};
 use crate::text::shell_word;
 
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -440,7 +440,8 @@ pub struct Untrusted {
 impl Untrusted {
     fn own_folder(&self) -> String {
         // A folder in which everybody may create files is where the caller wanted the database to lie.
-        let folder = self.path.parent().filter(|_| self.is_folder_shared);
+        let is_meant = |folder: &&Path| self.is_folder_shared && !may_ignore_chmod(folder);
+        let folder = self.path.parent().filter(is_meant);
         let folder = folder.map_or_else(|| "~".to_owned(), |path| shell_word(&path.to_string_lossy()));
         format!("use one in a folder that is made for you alone: --db {folder}/runner/runner.db")
     }

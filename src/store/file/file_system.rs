@@ -13,9 +13,6 @@ use super::error::{Result, StoreError, is_io_error, is_mapping_error};
 use crate::paths;
 use crate::wake;
 
-/// The number of every FUSE, from statfs(2).
-const FUSE: u32 = 0x6573_5546;
-
 /// The errors of a socket that tell of this process or of the room that is left, and not of what the file system can do.
 const NOT_OF_THE_KIND: [Errno; 8] = [
     Errno::ACCESS,
@@ -64,7 +61,7 @@ pub fn try_new(database: &Path, folder: &Path) -> Result<()> {
 
 /// The same for a database that is there. Other file systems than FUSE do not change, and were tried when it was made.
 pub fn try_old(database: &Path, folder: &Path) -> Result<()> {
-    if paths::file_system_number(folder) == Some(FUSE) { try_new(database, folder) } else { Ok(()) }
+    if paths::file_system_number(folder) == Some(paths::FUSE) { try_new(database, folder) } else { Ok(()) }
 }
 
 /// Refuses the place of a database that nobody has made yet, as far as that can be told without a trial of each file system.
