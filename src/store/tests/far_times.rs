@@ -1,6 +1,6 @@
 //! Due times and pauses that were computed while the clock was ahead. A worker looks for them by the clock of now.
 
-use super::fixture::{Scene, definition, due_at, new_job};
+use super::fixture::{Scene, definition, due_at, failed, new_job};
 use crate::model::{Chain, Link, Pause};
 use crate::store::{Act, Due, FarTime, Firing, JobChange, NewJob, TimeOf};
 use crate::text::{Millis, Timestamp};
@@ -84,6 +84,26 @@ fn a_time_that_was_changed_since_the_clock_is_right_stays() {
         scene.store.at(Timestamp(NOW)).act(&jobs, Act::Change(&change)).unwrap();
         scene.store.at(Timestamp(NOW + 10)).rebase_after_clock_step().unwrap();
         assert_eq!(jobs.map(|id| scene.due(id)), [Timestamp(NOW + HOUR); 2]);
+    }
+}
+
+#[test]
+fn a_time_that_a_person_named_stays_where_a_retry_waits() {
+    let named = Timestamp(AHEAD + HOUR);
+    for (change, due) in [(due_at(named), named), (JobChange::default(), Timestamp(NOW + 500))] {
+        let mut scene = Scene::new();
+        let id = scene.add(new_job(definition("a")), AHEAD);
+        scene.run(AHEAD, AHEAD, &failed(id, 1, AHEAD + 10));
+        assert_eq!(scene.status(id, AHEAD + 10), "retrying");
+        scene.store.connection.execute("UPDATE jobs SET run_at = changed_at + 500", []).unwrap();
+        scene.store.at(Timestamp(AHEAD + 20)).act(&[id], Act::Change(&change)).unwrap();
+        assert_eq!(scene.nearer(), []);
+        assert_eq!(scene.due(id), due);
+        // An attempt after that waits as long as its own delay.
+        scene.store.connection.execute("UPDATE jobs SET run_at = ?1", [NOW]).unwrap();
+        scene.run(AHEAD, AHEAD, &failed(id, 2, AHEAD + 10));
+        scene.nearer();
+        assert!(scene.due(id) < Timestamp(NOW + HOUR));
     }
 }
 

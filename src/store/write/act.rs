@@ -203,7 +203,11 @@ fn change(tx: &Tx, id: i64, change: &JobChange) -> ActOutcome {
                WHERE id = ?1 AND state = 'pending'";
     run(tx, sql, params![id, run_at, expires_at, change.priority, change.queue])?;
     if let Some(due) = change.due {
-        let from = due.delay().map(|_| tx.now);
+        let from = match due {
+            // A time from no delay counts from itself: the rebase leaves it as a person named it, also where retries wait.
+            Due::At(at) if at > tx.now => Some(at),
+            _ => due.delay().map(|_| tx.now),
+        };
         // A wait is rebased by `changed_at` where that lies in the future, and this one begins now.
         let sql = "UPDATE jobs SET due_from = ?2, due_delay_ms = ?3, changed_at = min(changed_at, ?4) WHERE id = ?1";
         run(tx, sql, params![id, from, due.delay(), tx.now])?;

@@ -79,7 +79,7 @@ impl Store {
     }
 
     /// Rebases waits after the clock was set back: those of retries, of jobs without a due time of their own, and of queues
-    /// with a rate. Otherwise they would last longer by as much as the clock was set back. Gives how many were rebased.
+    /// with a rate, but no due time that a person has named since. Otherwise they would last longer by as much as the clock was set back. Gives how many were rebased.
     ///
     /// A worker calls this when it starts, when it sees that the clock was set back, and whenever the database has changed,
     /// because the clock may step twice between two polls. Times in the future among the newest thousand jobs, the attempts
@@ -98,7 +98,8 @@ impl Store {
         }
         self.write(|tx| {
             let sql = "UPDATE jobs SET run_at = ?1 + (run_at - changed_at), changed_at = ?1
-                       WHERE state = 'pending' AND changed_at > ?2 AND (attempts > 0 OR run_at <= changed_at)";
+                       WHERE state = 'pending' AND changed_at > ?2 AND (attempts > 0 OR run_at <= changed_at)
+                         AND (due_from IS NOT run_at OR due_delay_ms IS NOT NULL)";
             let jobs = run(tx, sql, params![tx.now, future(tx)])?;
             let sql = "UPDATE queues SET last_start_at = ?1 WHERE last_start_at > ?2";
             Ok(jobs + run(tx, sql, params![tx.now, future(tx)])?)

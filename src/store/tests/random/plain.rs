@@ -58,8 +58,8 @@ pub(super) struct Job {
     pub enqueued_at: Timestamp,
     pub run_at: Timestamp,
     pub file: Option<i64>,
-    /// The time and the delay that a due time was computed from.
-    pub delay: Option<(Timestamp, Millis)>,
+    /// The time and the delay that a due time was computed from; one that a change has named counts from itself.
+    pub delay: Option<(Timestamp, Option<Millis>)>,
     pub expires_at: Option<Timestamp>,
     pub changed_at: Timestamp,
     pub started_at: Option<Timestamp>,
@@ -489,7 +489,7 @@ impl Plain {
             enqueued_at: now,
             run_at,
             file: new.job_file,
-            delay: new.due.delay().map(|delay| (from, delay)),
+            delay: new.due.delay().map(|delay| (from, Some(delay))),
             expires_at: new.definition.expires_in.map(|span| run_at.plus(span)),
             changed_at: now,
             started_at: None,

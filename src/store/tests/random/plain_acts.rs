@@ -185,7 +185,10 @@ impl Plain {
         }
         job.run_at = due;
         if let Some(due) = change.due {
-            job.delay = due.delay().map(|delay| (now, delay));
+            job.delay = match due {
+                Due::At(at) if at > now => Some((at, None)),
+                _ => due.delay().map(|delay| (now, Some(delay))),
+            };
             job.changed_at = job.changed_at.min(now);
         }
         let mut definition = (*job.definition).clone();

@@ -433,12 +433,14 @@ impl Plain {
             far.push(FarTime { of: TimeOf::Schedule(name.clone()), from, to });
         }
         for job in self.jobs.values_mut().filter(|job| job.state == JobState::Pending) {
-            let Some((from, delay)) = job.delay.filter(|(from, _)| from.0 > now.0 + 1_000) else { continue };
+            let Some((from, Some(delay))) = job.delay.filter(|(from, _)| from.0 > now.0 + 1_000) else {
+                continue;
+            };
             if job.run_at == from.plus(delay) {
                 let to = now.plus(delay);
                 let nearer = job.run_at.since(to);
                 job.expires_at = job.expires_at.map(|expiry| expiry.minus(nearer));
-                job.delay = Some((now, delay));
+                job.delay = Some((now, Some(delay)));
                 job.changed_at = job.changed_at.min(now);
                 let of = TimeOf::Job { id: job.id, name: job.definition.name.clone() };
                 far.push(FarTime { of, from: job.run_at, to });

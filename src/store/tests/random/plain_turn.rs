@@ -382,6 +382,7 @@ impl Plain {
             if job.state == JobState::Pending
                 && is_ahead(job.changed_at)
                 && (!job.attempts.is_empty() || at_once)
+                && job.delay != Some((job.run_at, None))
             {
                 job.run_at = Timestamp(now.0 + job.run_at.0 - job.changed_at.0);
                 job.changed_at = now;
