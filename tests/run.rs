@@ -174,6 +174,26 @@ fn any_worker_goes_on_after_a_kill() {
 }
 
 #[test]
+fn its_row_stays_open_until_it_has_recovered_another_worker() {
+    // What the dead worker has left ends only by force, and lets the job of the run end meanwhile. Nobody reads its errors now.
+    let jobs = "[jobs.left]\ncommand = \"exec 2> /dev/null; trap ': > go' TERM; echo begun >> log; while :; do sleep 0.02; done\"\n\
+                max_attempts = 1\n\
+                [jobs.own]\ncommand = 'echo begun >> log; until [ -e go ]; do sleep 0.02; done'\n";
+    let sandbox = Sandbox::new(jobs);
+    sandbox.add("left");
+    let worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    let mut run = start(&sandbox, "run own");
+    sandbox.until_logged(2);
+    worker.kill();
+    run.wait().ok();
+    assert_eq!(sandbox.states(), ["left dead", "own succeeded"]);
+    let row =
+        "SELECT ended_at >= (SELECT changed_at FROM jobs WHERE id = 1) FROM workers WHERE queues = '[]'";
+    assert_eq!(sandbox.sql().number(row), 1, "it was closed before the attempt of the other was recorded");
+}
+
+#[test]
 fn work_of_another_kind_is_not_taken_on() {
     let sandbox = Sandbox::new(JOBS);
     let run = start(&sandbox, "run night --label a");
