@@ -2,6 +2,7 @@
 //! it.
 
 use std::fmt::Display;
+use std::io;
 use std::path::Path;
 
 use serde_json::json;
@@ -15,6 +16,14 @@ use crate::paths::ForeignLink;
 use crate::store::{StoreError, raise_limit};
 use crate::text::{shell_word, shown_path};
 use crate::view::terminal;
+
+/// Why a relative path leads nowhere.
+pub const NO_CURRENT_DIR: &str = "could not find the current directory";
+
+/// Says that standard output took nothing.
+pub fn not_printed(error: &io::Error) -> String {
+    format!("could not print to standard output: {error}")
+}
 
 /// An error that is ready to be printed. The verbs return their own errors in this form; [`describe`] makes it of all others.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::args::Global;
+use super::error::NO_CURRENT_DIR;
 use crate::call_target::CallTarget;
 use crate::jobfile::{self, FILE_NAME, JobFile};
 use crate::model::JobDefinition;
@@ -105,5 +106,5 @@ pub fn declared_values(global: &Global, column: FilterColumn) -> Vec<String> {
 }
 
 pub fn current_dir() -> Result<PathBuf> {
-    std::env::current_dir().context("could not find the current directory")
+    std::env::current_dir().context(NO_CURRENT_DIR)
 }

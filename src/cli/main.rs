@@ -14,7 +14,7 @@ use signal_hook::flag;
 
 use super::args::{self, Cli};
 use super::commands::{self, completions};
-use super::error::{CliError, ExitStatus, describe, print_error};
+use super::error::{CliError, ExitStatus, describe, not_printed, print_error};
 use super::raw_args::RawArgs;
 use super::{accounts, usage};
 use crate::call_target::CallTarget;
@@ -89,7 +89,7 @@ fn print_answer(answer: clap::Error) -> ExitStatus {
     match printed {
         _ if answer.use_stderr() => ExitStatus::USAGE,
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            terminal::warn(&format!("could not print to standard output: {error}"));
+            terminal::warn(&not_printed(&error));
             ExitStatus::IO
         }
         _ => ExitStatus::SUCCESS,

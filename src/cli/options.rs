@@ -11,7 +11,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, ValueHint};
 use serde_json::{Map, Value};
 
-use super::error::CliError;
+use super::error::{CliError, NO_CURRENT_DIR};
 use super::option_value::{Given, OptionValue};
 use super::typed_time::At;
 use super::values::{self, JobRef};
@@ -203,7 +203,7 @@ impl JobOptions {
     pub fn layer(&self) -> Result<JobLayer> {
         let mut layer = JobLayer { jitter: self.jitter, ..self.values.clone() };
         if let Some(cwd) = &mut layer.cwd {
-            let here = env::current_dir().context("could not find the current directory")?;
+            let here = env::current_dir().context(NO_CURRENT_DIR)?;
             *cwd = Bytes::from(here.join(cwd.as_os_str()).as_os_str());
         }
         Ok(layer)

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::call_target::CallTarget;
 use crate::cli::args::{ApplyArgs, Global};
 use crate::cli::database;
-use crate::cli::error::{CliError, ExitStatus, describe};
+use crate::cli::error::{CliError, ExitStatus, NO_CURRENT_DIR, describe};
 use crate::cli::job_file;
 use crate::cli::plan::check_limits;
 use crate::cli::scheduled_runs;
@@ -158,7 +158,7 @@ pub fn note_obstacles<'d>(definitions: impl Iterator<Item = &'d JobDefinition>, 
 /// The path by which the database knows a file that may be gone.
 fn former_path(global: &Global, path: Option<&Path>) -> Result<String> {
     let path = path.map_or_else(|| job_file::path(global), |path| Ok(path.to_owned()))?;
-    let path = std::path::absolute(path).context("could not find the current directory")?;
+    let path = std::path::absolute(path).context(NO_CURRENT_DIR)?;
     let found = fs::canonicalize(&path).or_else(|error| {
         // The folder may be there, perhaps behind a link.
         let (folder, name) = path.parent().zip(path.file_name()).ok_or(error)?;

@@ -10,7 +10,7 @@ use crate::cli::args::{EnqueueArgs, Global, WaitOptions};
 use crate::cli::commands::ended_jobs::{print_waited, report_final, status_of_waited, waited_json};
 use crate::cli::commands::new_jobs::{failure, plan, rehearse, warn_of_held_keys, warn_of_unused_arguments};
 use crate::cli::commands::wait::Waiter;
-use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::error::{CliError, ExitStatus, not_printed};
 use crate::cli::workers::worker_statuses;
 use crate::cli::{database, find_job, inside, scheduled_runs};
 use crate::clock;
@@ -116,7 +116,7 @@ fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Result<(
     if let Err(error) = printed {
         let ids: Vec<_> = enqueued.iter().map(|job| job.id.to_string()).collect();
         bail!(
-            CliError::new(ExitStatus::IO, format!("could not print to standard output: {error}"))
+            CliError::new(ExitStatus::IO, not_printed(&error))
                 .hint(format!("the jobs are on disk; their ids: {}", ids.join(" ")))
         );
     }
