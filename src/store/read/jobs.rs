@@ -17,9 +17,9 @@ use crate::store::file::schema::version_of;
 use crate::store::file::version::Version;
 use crate::store::write::definition;
 use crate::store::write::insert::Firing;
-use crate::store::write::kept_by_run;
 use crate::store::write::limits::{QueueHold, SETTINGS, Settings};
 use crate::store::write::stuck::{self, UnmetDependency};
+use crate::store::write::{kept_by_run, needs_version};
 use crate::text::Timestamp;
 
 /// A job as it was at one moment. If it had expired by then, it is dead here, even if nobody has recorded that yet.
@@ -109,7 +109,7 @@ impl Store {
             } else if job.dead_reason == Some(DeadReason::Expired) {
                 job.waits_for = stuck::unmet_at_expiry(tx, id)?;
             }
-            if job.state == JobState::Pending && version_of(tx)? >= kept_by_run::SINCE {
+            if job.state == JobState::Pending && version_of(tx)? >= needs_version::OF_RUNS {
                 job.run_worker_id = kept_by_run::keeper(tx, id)?;
             }
             Ok(Some(job))

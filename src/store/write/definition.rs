@@ -128,11 +128,6 @@ impl DefinitionCache {
     }
 }
 
-/// The version that brought the newest key that this definition uses. Older programs leave its jobs alone.
-pub fn needs_version(definition: &JobDefinition) -> Version {
-    Version::of_minor(definition.needs_minor_version())
-}
-
 /// Packs arguments for storage: each ends with a NUL, which no argument can contain.
 pub fn pack_args(args: &[Bytes]) -> Option<Vec<u8>> {
     if args.is_empty() {

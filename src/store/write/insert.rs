@@ -5,12 +5,11 @@ use std::sync::Arc;
 use rusqlite::{Row, params};
 
 use super::dependencies::Edge;
-use super::{definition, dependencies, kept_by_run};
+use super::{definition, dependencies, needs_version};
 use crate::model::{Bytes, DependencyKind, JobDefinition, OwnSchedule};
 use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
 use crate::store::file::row::run;
-use crate::store::file::version::Version;
 use crate::text::{Millis, Timestamp};
 
 /// The way to proceed if an unfinished job holds the unique key.
@@ -149,8 +148,6 @@ const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, 
 pub fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[Edge]) -> Result<i64> {
     let definition = &job.definition;
     let run_at = job.due_at(tx.now);
-    // Programs of version 1.0 do not know whose job it is, so they must leave it alone.
-    let needs_run = job.run_worker_id.map_or(Version::FIRST, |_| kept_by_run::SINCE);
     let values = params![
         definition_id,
         definition.name,
@@ -167,7 +164,7 @@ pub fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[Edge]) 
         dependencies.iter().filter(|edge| !edge.met).count(),
         job.label,
         task_hash(job),
-        definition::needs_version(definition).max(needs_run),
+        needs_version::of_job(definition, job.run_worker_id.is_some()),
         job.run_worker_id,
         job.due.delay().map(|_| job.due_from(tx.now)),
         job.due.delay(),

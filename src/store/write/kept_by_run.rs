@@ -6,10 +6,6 @@ use super::conditions::is_ready;
 use super::limits::{QueueCapacity, QueueHold};
 use crate::store::file::error::Result;
 use crate::store::file::row::{maybe, one, value};
-use crate::store::file::version::Version;
-
-/// The version that brought `run`. Older programs leave its jobs alone.
-pub const SINCE: Version = Version(1_001);
 
 /// A condition on `jobs`: no living `run` keeps the job for itself. The row of one that died stays open until its claims are
 /// recovered.

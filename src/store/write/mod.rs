@@ -19,6 +19,7 @@ pub mod job_files;
 pub mod kept_by_run;
 pub mod latest;
 pub mod limits;
+pub mod needs_version;
 pub mod outputs;
 pub mod prune;
 pub mod recover;

@@ -2,6 +2,7 @@
 
 use rusqlite::Row;
 
+use super::needs_version;
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::version::Version;
 
@@ -17,5 +18,5 @@ pub(super) fn read_lines(row: &Row<'_>) -> Result<Vec<String>> {
 
 /// Whether the columns count that version 1.2 brought. An older program that has applied the schedule anew left them as they were.
 pub(super) fn has_columns_of_1_2(row: &Row<'_>) -> Result<bool> {
-    Ok(Version(row.get("needs_version")?) >= Version::of_minor(2))
+    Ok(Version(row.get("needs_version")?) >= needs_version::OF_SCHEDULE_COLUMNS)
 }

@@ -4,12 +4,12 @@
 use rusqlite::{Connection, Row, params};
 
 use super::conditions::is_known;
-use super::definition;
 use super::far_times::AHEAD;
 use super::limits::FILES_OF_LIMITS;
 use super::same_work::{is_same_file, task};
 use super::schedule_columns::{has_columns_of_1_2, read_lines};
-use crate::model::{Chain, Link, Pause, Schedule, ScheduleText};
+use super::{definition, needs_version};
+use crate::model::{Chain, Pause, Schedule, ScheduleText};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{self, all, from_row, maybe, one, run, value};
@@ -282,8 +282,7 @@ pub(super) fn put(
     let ScheduleText { lines, timezone, missed, missed_within, fresh_within, random_delay } = &schedule.text;
     let for_1_0 = schedule.text.for_1_0();
     let all_lines = for_1_0.is_some().then(|| json(serde_json::to_string(lines))).transpose()?;
-    let needs = schedule.chain.links().map(Link::needs_minor_version).max().unwrap_or_default();
-    let needs = Version::of_minor(if for_1_0.is_some() { needs.max(2) } else { needs });
+    let needs = needs_version::of_schedule(&schedule.chain, for_1_0.is_some());
     let times = for_1_0.as_ref().or(lines.first());
     // Programs of version 1.0 know `timezone` alone, so that it holds the zone of the machine, too.
     let machine_zone = schedule.zone.as_ref().filter(|_| timezone.is_none());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::plain::Plain;
 use crate::model::{Chain, Event, JobState, Link, Missed, Pause, ScheduleText, SkipReason};
 use crate::store::file::version::Version;
-use crate::store::write::definition;
+use crate::store::write::needs_version;
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, FarTime, Firing, NewJob,
     Result, StoreError, StoredSchedule, TimeOf,
@@ -257,7 +257,7 @@ impl Plain {
             let taken_from = Some(row.file).filter(|owner| owner != file);
             let is_new = schedule.chain.links().any(|link| link.own_schedule.is_some());
             let of_jobs =
-                schedule.chain.links().map(|link| definition::needs_version(&link.definition)).max();
+                schedule.chain.links().map(|link| needs_version::of_job(&link.definition, false)).max();
             let is_newer = schedule.text.lines.len() > 1 || schedule.text.missed_within.is_some();
             let own = Version(if is_newer { 1_002 } else { 1_000 + u32::from(is_new) });
             row.needs_version = of_jobs.max(Some(own)).unwrap();

@@ -8,8 +8,8 @@ use super::plain::{Cause, Job, Plain};
 use super::plain_schedules::PlainSchedule;
 use crate::model::{DependencyKind, JobState, Phase, StreamBytes};
 use crate::store::read::filter::OPEN_WARNING;
-use crate::store::write::definition;
 use crate::store::write::same_work::later_success_without_warning;
+use crate::store::write::{definition, needs_version};
 use crate::store::{self, Filter, JobCounts, JobRow, Store, Version, Worker};
 use crate::text::Timestamp;
 
@@ -172,7 +172,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
 
 fn needs_version(job: &Job) -> Version {
     let of_run = if job.was_enqueued_by_run { Version(1_001) } else { Version::FIRST };
-    definition::needs_version(&job.definition).max(of_run)
+    needs_version::of_job(&job.definition, false).max(of_run)
 }
 
 fn task_hash(job: &Job) -> Option<i64> {
