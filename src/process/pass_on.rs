@@ -201,6 +201,8 @@ mod tests {
     use std::fs::File;
     use std::io::{PipeReader, Read, pipe};
 
+    use rustix::event::{PollFd, PollFlags, poll};
+
     use OutputStream::{Stderr, Stdout};
 
     use super::*;

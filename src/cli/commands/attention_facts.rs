@@ -120,8 +120,8 @@ pub(super) fn changed_files(
     let mut changed = Vec::new();
     for (path, rows) in files {
         let at = Path::new(path);
-        let named = job_file::as_named(at, rows.iter().map(|row| &row.chain.root.definition));
-        let file = named_file::read(at).map(|text| JobFile::parse(&named, &text));
+        let shown = job_file::as_named(at, rows.iter().map(|row| &row.chain.root.definition));
+        let file = named_file::read(at).map(|text| JobFile::parse(&shown, &text));
         let declared = if let Ok(Ok(file)) = &file { file.queues.clone() } else { BTreeMap::new() };
         let queues = store.limits_that_differ(path, &declared)?;
         let (change, names, undeclared) = match file {
@@ -143,7 +143,7 @@ pub(super) fn changed_files(
             Ok(Err(_)) | Err(NoText::Unreadable) => (FileChange::Unusable, all(&rows), all(&rows)),
         };
         if !names.is_empty() || !queues.is_empty() {
-            let path = named.to_string_lossy().into_owned();
+            let path = shown.to_string_lossy().into_owned();
             changed.push(ChangedFile { path, change, schedules: names, undeclared, queues });
         }
     }
