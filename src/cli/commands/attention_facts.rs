@@ -120,8 +120,10 @@ pub(super) fn changed_files(
     let mut changed = Vec::new();
     for (path, rows) in files {
         let at = Path::new(path);
-        let shown = job_file::as_named(at, rows.iter().map(|row| &row.chain.root.definition));
-        let file = named_file::read(at).map(|text| JobFile::parse(&shown, &text));
+        let text = named_file::read(at);
+        let definitions = rows.iter().map(|row| &row.chain.root.definition);
+        let shown = if text.is_ok() { job_file::as_named(at, definitions) } else { at.to_owned() };
+        let file = text.map(|text| JobFile::parse(&shown, &text));
         let declared = if let Ok(Ok(file)) = &file { file.queues.clone() } else { BTreeMap::new() };
         let queues = store.limits_that_differ(path, &declared)?;
         let (change, names, undeclared) = match file {
