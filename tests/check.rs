@@ -151,6 +151,9 @@ fn pipes_that_hide_a_failure_are_told() {
     assert_eq!(names, ["scheduled", "attempts", "delays", "codes"]);
     sandbox.write("jobs.toml", "[defaults]\nmax_attempts = 5\n[jobs.a]\ncommand = 'a | b'\n");
     sandbox.run("check").says("a: the exit status of a pipe").ok();
+    let alert = "[defaults]\nmax_attempts = 5\non_dead = 'tell'\n[jobs.a]\ncommand = 'true'\n[jobs.tell]\ncommand = 'a | mail b'\n";
+    sandbox.write("jobs.toml", alert);
+    sandbox.run("check").ok();
 }
 
 #[test]

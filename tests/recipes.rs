@@ -84,7 +84,7 @@ fn a_mail_has_the_message_the_output_and_what_to_type() {
     let recipe = Recipe { file: "jobs.example.toml", marked_by: "mail -s" };
     let (args, body) = recipe.run("hostile", HOSTILE);
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    assert_eq!(args, ["-s".to_owned(), format!("hostile failed on {host}"), "root".to_owned()]);
+    assert_eq!(args, ["-s".to_owned(), format!("hostile: EXIT_3 on {host}"), "root".to_owned()]);
     let mut expected = b"EXIT_3: ~| last; line\n".to_vec();
     expected.extend(HOSTILE);
     expected.extend(b"\nrunner inspect 1\n");
@@ -95,7 +95,7 @@ fn a_mail_has_the_message_the_output_and_what_to_type() {
         .collect();
     assert_eq!(body, expected.join(&b'\n'), "{}", String::from_utf8_lossy(&body));
     let (args, body) = recipe.run("late", b"");
-    assert_eq!(args, ["-s".to_owned(), format!("late failed on {host}"), "root".to_owned()]);
+    assert_eq!(args, ["-s".to_owned(), format!("late: EXPIRED on {host}"), "root".to_owned()]);
     assert_eq!(String::from_utf8_lossy(&body), "EXPIRED: \n\nrunner inspect 1\n");
 }
 
@@ -113,7 +113,7 @@ fn a_webhook_gets_valid_json_of_any_output() {
         assert_eq!(args, ["-fsS", "--max-time", "30", "-K", config, "-H", header, "--data-binary", "@-"]);
         let json: Value = serde_json::from_slice(&body).expect("valid JSON");
         let text = json["text"].as_str().expect("a text");
-        let shown = text.strip_prefix("hostile failed: EXIT_3\n").expect("a first line");
+        let shown = text.strip_prefix("hostile: EXIT_3\n").expect("a first line");
         let end = String::from_utf8_lossy(&output).replace('\0', "\u{fffd}");
         assert!(end.ends_with(shown) && shown.len() >= HOSTILE.len(), "{shown}");
     }

@@ -529,9 +529,18 @@ fn a_project_that_moves_keeps_its_history_where_a_schedule_comes_first() {
     run_in(&sandbox, "a", "apply").ok();
     sandbox.write("a-fails", "");
     run_in(&sandbox, "a", "run deploy -q").exits(1);
+    run_in(&sandbox, "a", "enqueue deploy --in 1h").exits(0);
     fs::rename(sandbox.path("a"), sandbox.path("moved")).expect("it moves");
     fs::remove_file(sandbox.path("a-fails")).expect("it is there");
-    run_in(&sandbox, "moved", "apply").says("which is gone: it is taken over").ok();
+    let told = "job 2 keeps the definition of its enqueue";
+    let ran = run_in(&sandbox, "moved", "apply").says("which is gone: it is taken over").says(told).exits(0);
+    assert!(
+        ran.stderr.contains("differs (cwd); to take the present one: runner change 2 --redefine"),
+        "{ran}"
+    );
+    sandbox.run("change 2 --redefine").exits(0);
+    assert_fields(&sandbox.job(3), &json!({"cwd": sandbox.path("moved").to_string_lossy()}));
+    sandbox.run("cancel 3").exits(0);
     sandbox.sql().run("UPDATE schedules SET next_at = 1");
     sandbox.run("work --until-idle").ok();
     sandbox.run("doctor --strict").ok().shows("has succeeded since");

@@ -6,9 +6,13 @@ use super::parse::{self, CrontabEntry};
 use super::write;
 use crate::model::Schedule;
 
-/// The reading of a whole crontab of busybox, told once. Measured with busybox 1.35.
-pub(super) const ENVIRONMENT_OF_BUSYBOX: &str = "busybox hands the whole environment of crond on, its PATH too; Debian's cron, and these jobs, \
-     begin with PATH = \"/usr/bin:/bin\", and env adds what else a command needs";
+/// The readings of a whole crontab of busybox, told once. `path` is what its jobs get. Measured with busybox 1.35.
+pub(super) fn readings_of_environment(path: &str) -> String {
+    format!(
+        "busybox hands the whole environment of crond on, its PATH too; Debian's cron, and these jobs, begin with \
+         PATH = {path:?}, and env adds what else a command needs"
+    )
+}
 
 /// The readings of other crons, and Debian's, of a line that runs a command. `is_busybox` says that the crontab is one of busybox, as
 /// Alpine has it.

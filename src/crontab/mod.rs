@@ -177,7 +177,8 @@ impl CrontabReader<'_> {
                 }
                 let mut readings = dialects::readings_of_entry(&entry, self.around.is_busybox);
                 if self.around.is_busybox && !self.parts.iter().any(|part| part.job().is_some()) {
-                    readings.push(dialects::ENVIRONMENT_OF_BUSYBOX.to_owned());
+                    let path = self.variables.get("PATH").map_or(DEFAULT_PATH, String::as_str);
+                    readings.push(dialects::readings_of_environment(path));
                 }
                 readings.extend(dialects::reading_of_word(&entry.schedule, self.variables.keys()));
                 let mut job = self.job(entry)?;

@@ -230,6 +230,7 @@ fn a_crontab_of_busybox_is_read_by_the_rules_of_debian_and_says_so() {
         ("0 2 * * * date +\\%F", "busybox hands \\% on"),
         ("0 2 * * * a%b", "busybox and systemd-cron do not"),
         ("PATH=/x\n0 2 * * * a", "busybox drops this line"),
+        ("PATH=/x\n0 2 * * * a", "begin with PATH = \"/x\","),
     ] {
         let told = told(crontab, true);
         assert!(told.contains(named), "{crontab}: {told}");

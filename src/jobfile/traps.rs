@@ -1,5 +1,6 @@
 //! Finds what a file says that people may take for something else. None of it is a mistake, and `check` notes it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::file::JobFile;
@@ -23,6 +24,7 @@ impl JobFile {
         if only.is_none() && self.defaults.on_warning.is_some() && !has_warnings {
             found.push("[defaults]: `on_warning` has no effect: no job has `warning_exit_codes`".to_owned());
         }
+        let work: BTreeSet<&str> = self.all_but_alerts().map(|job| job.definition.name.as_str()).collect();
         for job in self.jobs.iter().filter(|job| only.is_none_or(|only| only == job.definition.name)) {
             let name = &job.definition.name;
             if let Command::Argv(words) = &job.definition.command
@@ -37,7 +39,10 @@ impl JobFile {
             }
             if let Command::Shell(line) = &job.definition.command {
                 let line = line.to_text();
-                if self.wants_its_failure(job) && has_pipe(&line) && !line.contains("pipefail") {
+                // The defaults are about the work, and an alert only tells of it.
+                let defaults =
+                    if work.contains(name.as_str()) { &self.defaults } else { &JobLayer::default() };
+                if Self::wants_its_failure(job, defaults) && has_pipe(&line) && !line.contains("pipefail") {
                     found.push(format!(
                         "{name}: the exit status of a pipe is that of its last command, so a failure before it is not seen; \
                          [\"bash\", \"-o\", \"pipefail\", \"-c\", \"…\"] sees it"
@@ -49,8 +54,8 @@ impl JobFile {
     }
 
     /// Whether somebody has written that a failure of this job is to be retried, or a worker starts it when nobody looks.
-    fn wants_its_failure(&self, job: &Declared) -> bool {
-        let (own, defaults) = (&job.layer, &self.defaults);
+    fn wants_its_failure(job: &Declared, defaults: &JobLayer) -> bool {
+        let own = &job.layer;
         let says_how = |layer: &JobLayer| {
             layer.retryable.is_some()
                 || layer.backoff.is_some()

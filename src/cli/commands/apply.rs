@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::call_target::CallTarget;
 use crate::cli::args::{ApplyArgs, Global};
 use crate::cli::database;
+use crate::cli::definition_drift::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, NO_CURRENT_DIR, describe};
 use crate::cli::job_file;
 use crate::cli::plan::check_limits;
@@ -17,12 +18,12 @@ use crate::cli::scheduled_runs;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
-use crate::model::{Command, JobDefinition, ScheduleText};
+use crate::model::{Command, JobDefinition, JobState, ScheduleText};
 use crate::paths;
 use crate::process::{boot_id, obstacles};
 use crate::store::{
-    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoreError, StoredSchedule,
-    WorkerStatus,
+    self, Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Filter, JobRow, StateFilter, Store,
+    StoreError, StoredSchedule, WorkerStatus,
 };
 use crate::text::{
     Timestamp, are_same_clocks, is_zone_of_screen, local_time, machine_zone, relative_time, shown_path,
@@ -67,7 +68,7 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
         store.apply(declared).map_err(|error| refusal(error, &path))
     };
     let now = clock::now();
-    let mut workers = None;
+    let (mut workers, mut waiting) = (None, Vec::new());
     let applied = if args.dry_run {
         database::open_to_rehearse(global)?.rehearse(apply)??
     } else {
@@ -77,7 +78,9 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
         if let Some(file) = &declaring {
             // A project that has moved keeps its history, also where a schedule comes first.
             let names: Vec<&str> = wanted.iter().map(DeclaredSchedule::name).collect();
-            store.register_job_file(file, &names)?;
+            if store.register_job_file(file, &names)?.moved_from.is_some() && !out.quiet {
+                waiting = waiting_jobs(&store, &path, now)?;
+            }
         }
         workers = Some(worker_statuses(&store)?);
         if args.none && applied.is_empty() && !out.quiet {
@@ -109,11 +112,23 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
             warn(&format!("{name}: {}", dropped_text(dropped, now)));
         }
     }
+    // They keep the folder in which their file was.
+    warn_of_differing(global, waiting.iter(), false);
     let unserved = workers.filter(|workers| !workers.iter().any(WorkerStatus::is_living_worker));
     if let Some(workers) = unserved.filter(|_| !wanted.is_empty()) {
         warn(&nothing_until_worker("fires", &workers, CallTarget::of_this_call()));
     }
     Ok(ExitStatus::SUCCESS)
+}
+
+/// The newest pending jobs of this job file.
+fn waiting_jobs(store: &Store, path: &str, now: Timestamp) -> store::Result<Vec<JobRow>> {
+    /// Nobody has more names to change one by one.
+    const MAX_JOBS: usize = 1_000;
+    let pending = Filter { states: vec![StateFilter::State(JobState::Pending)], ..Filter::default() };
+    let mut jobs: Vec<JobRow> = store.jobs(&pending, MAX_JOBS, now)?.collect::<Result<_, _>>()?;
+    jobs.retain(|job| job.file.as_deref() == Some(path));
+    Ok(jobs)
 }
 
 /// The hint names the file that was to be applied, because it may have been named without `--file`.
