@@ -637,6 +637,21 @@ fn the_times_to_come_are_listed_in_their_order() {
 }
 
 #[test]
+fn a_link_that_was_turned_to_the_next_release_makes_no_change_of_the_former_one() {
+    let sandbox = Sandbox::empty();
+    for release in ["1", "2"] {
+        fs::create_dir(sandbox.path(release)).expect("a folder");
+        sandbox
+            .write(&format!("{release}/jobs.toml"), "[jobs.a]\ncommand = 'true'\nschedule = '0 2 * * *'\n");
+    }
+    symlink("1", sandbox.path("current")).expect("a link");
+    sandbox.run("apply --file current/jobs.toml").exits(0);
+    fs::remove_file(sandbox.path("current")).expect("it is there");
+    symlink("2", sandbox.path("current")).expect("a link");
+    assert_eq!(sandbox.run("inspect --json").ok().json()["attention"], json!([]));
+}
+
+#[test]
 fn a_file_behind_a_link_is_the_same_file_until_it_is_edited() {
     let sandbox = Sandbox::empty();
     let text = "[jobs.backup]\ncommand = 'pwd; exit 1'\nschedule = '0 2 * * *'\nenv_file = '-own.env'\nmax_attempts = 1\n\

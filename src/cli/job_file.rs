@@ -74,12 +74,20 @@ pub fn as_named<'a>(file: &Path, definitions: impl Iterator<Item = &'a JobDefini
     let names = [file.file_name().unwrap_or_default(), FILE_NAME.as_ref()];
     let folders: BTreeSet<&Path> =
         definitions.flat_map(|of| Path::new(of.cwd.as_os_str()).ancestors()).collect();
-    let is_link = |path: &PathBuf| {
-        fs::canonicalize(path).is_ok_and(|leads_to| leads_to == file)
-            && jobfile::check_found(path, &|name| std::env::var_os(name)).is_ok()
+    let is_trusted = |path: &Path| jobfile::check_found(path, &|name| std::env::var_os(name)).is_ok();
+    let leads_here = |path: &PathBuf| fs::canonicalize(path).is_ok_and(|to| to == file) && is_trusted(path);
+    // A link that was turned to the next release still says where the paths of the former one started.
+    let was_turned = |path: &PathBuf| {
+        let is_behind_link =
+            path.parent().is_some_and(|folder| fs::canonicalize(folder).is_ok_and(|to| to != folder));
+        is_behind_link && path.is_file() && is_trusted(path)
     };
-    let mut links = folders.iter().rev().flat_map(|folder| names.map(|name| folder.join(name)));
-    links.find(is_link).unwrap_or_else(|| file.to_owned())
+    let links = folders.iter().rev().flat_map(|folder| names.map(|name| folder.join(name)));
+    links
+        .clone()
+        .find(leads_here)
+        .or_else(|| links.clone().find(was_turned))
+        .unwrap_or_else(|| file.to_owned())
 }
 
 /// The path of a file in the folder of the caller or above it, with the links by which the caller's shell came there. None if `$PWD`
