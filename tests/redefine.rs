@@ -53,6 +53,7 @@ fn what_differs_is_named_by_its_key() {
     let with = |keys: &str| format!("[jobs.job]\ncommand = 'exit 5'\nmax_attempts = 1\n{keys}");
     let sandbox = Sandbox::new(&with(""));
     sandbox.finish("job");
+    assert!(!sandbox.run("inspect 1").ok().stdout.contains("--redefine"));
     for (keys, named) in [
         ("success_exit_codes = [0, 3]", "success_exit_codes"),
         ("warning_exit_codes = [3]", "warning_exit_codes"),
@@ -62,6 +63,10 @@ fn what_differs_is_named_by_its_key() {
     ] {
         sandbox.write("jobs.toml", with(keys));
         sandbox.run("retry 1 --dry-run").says(&format!("differs ({named}); to take")).ok();
+        sandbox
+            .run("inspect 1")
+            .ok()
+            .shows("runner retry 1 --redefine   with the definition of the job file");
     }
 }
 

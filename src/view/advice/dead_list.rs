@@ -149,10 +149,15 @@ pub fn of_group(
         let retry = to_type("retry", format_args!("{selection}{latest}{force}"));
         lines.push(("replay", format!("{retry}{after}")));
         if *differs {
-            lines.push(("", retry + " --redefine   with the definition of the job file, which differs"));
+            lines.push(("", redefine(&retry)));
         }
     }
     lines
+}
+
+/// The `retry` command that takes the present definition, where that differs.
+pub fn redefine(retry: &str) -> String {
+    format!("{retry} --redefine   with the definition of the job file, which differs")
 }
 
 /// The jobs of a group that are only to be resolved, because later runs have done their work.

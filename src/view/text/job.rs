@@ -10,6 +10,7 @@ use crate::model::{
 use crate::policy;
 use crate::store::{JobRow, StuckBehind, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, local_time, relative_time, safe_line, shown_line};
+use crate::view::advice::dead_list::redefine;
 use crate::view::terminal::{Output, Style, readable};
 
 /// The most attempts that are shown on a screen.
@@ -35,11 +36,13 @@ pub struct JobFacts {
     pub held_back: StuckBehind,
     /// A later job that does the same has succeeded.
     pub has_recovered: bool,
+    /// Its definition differs from that of its job file, so that a `retry` may do the same again.
+    pub differs: bool,
 }
 
 /// Draws one job.
 pub fn draw(out: &mut Output, facts: &JobFacts, now: Timestamp) {
-    let JobFacts { job, has_namesakes, attempts, output, workers, held_back, has_recovered } = facts;
+    let JobFacts { job, has_namesakes, attempts, output, workers, held_back, has_recovered, differs } = facts;
     let held_back = holds_back_text(job, held_back);
     let holds_back = held_back.is_some();
     let recovered = has_recovered.then(|| "a later run succeeded".to_owned());
@@ -66,6 +69,10 @@ pub fn draw(out: &mut Output, facts: &JobFacts, now: Timestamp) {
     if !next.is_empty() {
         out.line("");
         out.line(format!("next  {next}"));
+    }
+    if *differs && matches!(job.state, JobState::Dead | JobState::Cancelled) && job.replaced_by.is_none() {
+        let force = if job.definition.policy.retryable { "" } else { " --force" };
+        out.line(format!("      {}", redefine(&to_type("retry", format_args!("{}{force}", job.id)))));
     }
 }
 

@@ -97,7 +97,7 @@ fn draw(
                 },
             };
             match found {
-                (id, None) => one_job::show(out, &query, id)?,
+                (id, None) => one_job::show(out, global, &query, id)?,
                 (id, Some(number)) => one_job::show_attempt(out, &query, id, number)?,
             }
         }

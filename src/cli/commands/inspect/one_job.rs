@@ -4,8 +4,11 @@ use anyhow::{Result, bail};
 
 use super::query::Query;
 use crate::call_target::{CallTarget, to_type};
+use crate::cli::args::Global;
+use crate::cli::definition_drift::differing_keys;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::find_job;
+use crate::cli::own_file::OwnFiles;
 use crate::cli::workers::{with_liveness, worker_statuses};
 use crate::process::boot_id;
 use crate::store::Store;
@@ -20,7 +23,7 @@ use crate::view::text::schedule::{next_firing_text, times_text};
 const MAX_HISTORY: usize = 1_000;
 
 /// Shows one job.
-pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Result<()> {
+pub(super) fn show(out: &mut Output, global: &Global, query: &Query, id: i64) -> Result<()> {
     let Query { store, now, .. } = *query;
     let (job, attempts, output, workers) = store.at_one_moment(|| {
         let job = store.job(id, now)?;
@@ -34,6 +37,8 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Result<()> {
         return Ok(());
     }
     let has_namesakes = job.file.is_some() && store.files_of_name(&job.definition.name)?.len() > 1;
+    let own = OwnFiles::new(global).of(&job);
+    let differs = own.is_ok_and(|file| !differing_keys(&file, &job).is_empty());
     let facts = JobFacts {
         job,
         has_namesakes,
@@ -42,6 +47,7 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Result<()> {
         workers: with_liveness(store, workers)?,
         held_back: store.held_back(&[id])?,
         has_recovered: store.has_recovered(id)?,
+        differs,
     };
     job::draw(out, &facts, now);
     Ok(())
