@@ -326,6 +326,9 @@ fn a_machine_without_both_and_a_user_of_no_rights_are_told_so() {
     let machine = Machine::new(&[]);
     let bare = |line: &str| machine.call(line).env("PATH", machine.sandbox.path("bin")).run();
     bare("service install").exits(66).says("neither a service manager of systemd nor a program crontab");
+    bare("service")
+        .exits(1)
+        .shows("starter   nothing; let what starts programs on this machine start runner work");
     bare("service install --user root").exits(77).says("only root can set up a worker of root");
     if is_root() {
         let call =

@@ -101,7 +101,7 @@ fn install(
     };
     let ways = ways(owner);
     let Some(service) = ways.first() else {
-        let hint = format!("let what starts programs on this machine start {}", to_type("work", ""));
+        let hint = by_other_means();
         let error = if let Some(said) = Crontab::refusal(owner) {
             let what = format!("no service manager of systemd answers here, and crontab refuses: {said}");
             CliError::new(ExitStatus::PERMISSION, safe_line(&what))
@@ -185,6 +185,11 @@ fn installed_by(owner: &Owner) -> String {
     } else {
         to_type("service install", option("--user", &owner.account.name))
     }
+}
+
+/// What to do where the machine has no way.
+fn by_other_means() -> String {
+    format!("let what starts programs on this machine start {}", to_type("work", ""))
 }
 
 /// Shows each step, and takes it unless this is a dry run.
@@ -305,6 +310,7 @@ fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> 
                 Some(other) => {
                     format!("nothing for this database; {} starts the worker of another one", how(other))
                 }
+                None if ways(owner).is_empty() => format!("nothing; {}", by_other_means()),
                 None => format!("nothing; {} keeps one running", installed_by(owner)),
             },
         };
