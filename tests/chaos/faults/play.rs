@@ -25,7 +25,7 @@ const PATIENCE_WITH_TROUBLE: Duration = Duration::from_millis(1500);
 
 /// One that has not ended so long after that hangs. Where no lock of the shared memory can be had, SQLite tries for 13 seconds at
 /// each transaction, and a `run` that is stopped makes two.
-const HANGS: Duration = Duration::from_secs(60);
+const HANGS: Duration = Duration::from_mins(1);
 
 /// The messages of a worker that waits for trouble to pass.
 const TROUBLE: [&str; 4] =
