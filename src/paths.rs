@@ -191,7 +191,7 @@ pub fn may_ignore_chmod(path: &Path) -> bool {
     file_system_number(path).is_some_and(|number| WITH_MODES_OF_MOUNT.contains(&number))
 }
 
-/// What people are told beside a `chmod` of this file.
+/// The words to put beside a proposed `chmod` of this file; none where it works.
 pub fn beside_chmod(path: &Path) -> &'static str {
     if may_ignore_chmod(path) { " (if that changes nothing, mount with umask=077)" } else { "" }
 }

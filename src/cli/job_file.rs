@@ -68,8 +68,9 @@ pub fn path_of(file: &JobFile) -> Result<JobFilePath> {
     Ok(JobFilePath { path: canonical(&file.path)?, named: named.to_string_lossy().into_owned() })
 }
 
-/// The path by which somebody came to the file, whose canonical path the database has, when these definitions were made of it: that
-/// of a link to it, if a folder of theirs, or one above, holds such a link. Relative paths in the file start from there.
+/// The path by which this job file was named when these definitions were made of it. The database knows only the canonical one,
+/// but if a working directory of theirs, or a folder above one, holds a link to the file, that link was named. Relative paths in
+/// the file start from the folder of this path.
 pub fn as_named<'a>(file: &Path, definitions: impl Iterator<Item = &'a JobDefinition>) -> PathBuf {
     let names = [file.file_name().unwrap_or_default(), FILE_NAME.as_ref()];
     let folders: BTreeSet<&Path> =
@@ -82,12 +83,9 @@ pub fn as_named<'a>(file: &Path, definitions: impl Iterator<Item = &'a JobDefini
             path.parent().is_some_and(|folder| fs::canonicalize(folder).is_ok_and(|to| to != folder));
         is_behind_link && path.is_file() && is_trusted(path)
     };
-    let links = folders.iter().rev().flat_map(|folder| names.map(|name| folder.join(name)));
-    links
-        .clone()
-        .find(leads_here)
-        .or_else(|| links.clone().find(was_turned))
-        .unwrap_or_else(|| file.to_owned())
+    let links = || folders.iter().rev().flat_map(|folder| names.map(|name| folder.join(name)));
+    let link = links().find(leads_here).or_else(|| links().find(was_turned));
+    link.unwrap_or_else(|| file.to_owned())
 }
 
 /// The path of a file in the folder of the caller or above it, with the links by which the caller's shell came there. None if `$PWD`

@@ -39,8 +39,8 @@ impl<'a> Capture<'a> {
         Self { pipes, kept: KeptOutput::new(limit), pass_on, chunk: Vec::new() }
     }
 
-    /// What becomes ready when there is more to do for this stream: its pipe, or, while the reader of what is passed on is behind,
-    /// the descriptor that tells that it has room again. None once every process has closed the other end.
+    /// The descriptor that becomes ready when there is more to do for this stream: its pipe, or, while the reader of what is passed
+    /// on is behind, the one that tells that there is room again. None once every process has closed the other end.
     pub fn to_wait_for(&self, stream: OutputStream) -> Option<BorrowedFd<'_>> {
         let pipe = self.pipes[stream as usize].as_ref()?;
         Some(self.pass_on.and_then(|to| to.awaits_room(stream)).unwrap_or_else(|| pipe.as_fd()))

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use jiff::tz::TimeZone;
 
-/// What the C library reads where `$TZ` is not set. Without it the machine's zone is UTC.
+/// The file that the C library reads where `$TZ` is not set. Without it the machine's zone is UTC.
 pub const LOCALTIME: &str = "/etc/localtime";
 
 /// No zone's file is as long as this.

@@ -1,4 +1,4 @@
-//! What `inspect` shows, as JSON, and the columns of its CSV.
+//! JSON of all that `inspect` shows, and the columns of its CSV.
 //!
 //! The names of the fields and their order are promised to scripts.
 

@@ -187,7 +187,7 @@ fn installed_by(owner: &Owner) -> String {
     }
 }
 
-/// What to do where the machine has no way.
+/// The advice where nothing on this machine can keep a worker running.
 fn by_other_means() -> String {
     format!("let what starts programs on this machine start {}", to_type("work", ""))
 }

@@ -224,7 +224,7 @@ errors! {
 const ANOTHER_PLACE: &str = "see --db and $RUNNER_DB for another place";
 const ON_LOCAL_DISK: &str = "name a file on a local disk with --db or $RUNNER_DB";
 
-/// What helps where this process may open no more files.
+/// The hint for an error that says that this process may open no more files; none for any other.
 pub fn raise_limit(error: &io::Error) -> Option<&'static str> {
     let is_short = Errno::from_io_error(error) == Some(Errno::MFILE);
     is_short.then_some("raise the limit of open files (`ulimit -n`, LimitNOFILE= of a service)")
