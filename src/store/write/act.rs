@@ -204,7 +204,7 @@ fn change(tx: &Tx, id: i64, change: &JobChange) -> ActOutcome {
     run(tx, sql, params![id, run_at, expires_at, change.priority, change.queue])?;
     if let Some(due) = change.due {
         let from = match due {
-            // A time from no delay counts from itself: the rebase leaves it as a person named it, also where retries wait.
+            // A person has named this time, so no clock that is set back may move it. A `due_from` that equals it says so.
             Due::At(at) if at > tx.now => Some(at),
             _ => due.delay().map(|_| tx.now),
         };

@@ -79,7 +79,8 @@ impl Store {
     }
 
     /// Rebases waits after the clock was set back: those of retries, of jobs without a due time of their own, and of queues
-    /// with a rate, but no due time that a person has named since. Otherwise they would last longer by as much as the clock was set back. Gives how many were rebased.
+    /// with a rate, but no due time that a person has named since. Otherwise they would last longer by as much as the clock was set
+    /// back. Gives how many were rebased.
     ///
     /// A worker calls this when it starts, when it sees that the clock was set back, and whenever the database has changed,
     /// because the clock may step twice between two polls. Times in the future among the newest thousand jobs, the attempts
