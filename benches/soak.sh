@@ -2,13 +2,14 @@
 # Keeps a worker busy with everything at once for as long as you like, and prints each minute what it takes: a table that must
 # not grow. Run by hand: `benches/soak.sh target/release/runner 120` (the program, minutes).
 #
-# In the load: schedules, a chain after scheduled jobs, limits and a rate, retries, deaths with an alert, output, labels, batches,
-# `run`, `change`, pauses that end, cancels, replays, `--keep`, backups, every view, and a kill -9 of a second worker every ten minutes.
+# In the load: schedules of one and of several lines, a chain after scheduled jobs, limits and a rate, retries, warnings, deaths with
+# an alert, output, labels, batches, `run`, `change`, pauses that end, cancels, replays, `--keep`, backups, every view, sqlite3 that
+# reads for seconds, checks and copies, and a kill -9 of a second worker every ten minutes. Needs sqlite3.
 set -eu
 runner=$(realpath "${1:?the program}")
 minutes=${2:-120}
 dir=$(mktemp -d)
-trap 'kill "$worker" "$victim" 2>/dev/null || true; rm -rf "$dir"' EXIT
+trap 'kill ${worker-} ${victim-} 2>/dev/null || true; rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 cd "$dir"
 export RUNNER_DB="$dir/soak.db" RUNNER_FILE="$dir/jobs.toml" HOME="$dir"
@@ -46,6 +47,10 @@ command = "sleep 60"
 timeout = "300ms"
 retryable = false
 queue = "net"
+[jobs.warns]
+command = "echo one file vanished >&2; exit 24"
+warning_exit_codes = [24]
+schedule = ["* * * * *", "*/3 8-17 * * 1-5", "@hourly"]
 [jobs.alert]
 command = 'echo "$RUNNER_DEAD_JOB_NAME: $RUNNER_DEAD_MESSAGE"'
 [queues.net]
@@ -78,6 +83,25 @@ deeds() {
     "$runner" inspect stats
 }
 
+# A reader of another program holds its transaction over some seconds of writes, and sees the same numbers at its end.
+reads() {
+    sqlite3 -readonly -cmd '.timeout 5000' soak.db <<'SQL'
+begin;
+create temp table before as select count(*) as n, max(id) as last from jobs;
+.shell sleep 3
+select 'sqlite3 saw another number in one transaction' from before
+where (n, last) is not (select count(*), max(id) from jobs);
+commit;
+SQL
+}
+
+# What sqlite3 says of the file and of its own copy of it.
+copies() {
+    rm -f theirs.db
+    sqlite3 -cmd '.timeout 5000' soak.db 'pragma integrity_check' "vacuum into 'theirs.db'"
+    "$runner" --db theirs.db inspect jobs --limit 3 > view
+}
+
 size() { [ ! -e "$1" ] || stat -c %s "$1"; }
 
 "$runner" apply -q
@@ -90,7 +114,7 @@ began=$(date +%s) round=0 shown=0 kills=0
 while now=$(date +%s) && [ $((now - began)) -lt $((minutes * 60)) ]; do
     round=$((round + 1))
     deeds "$((round % 5))" > views 2>> views || true
-    sleep 2
+    reads >> readers 2>&1 || echo "it failed" >> readers
     minute=$(((now - began) / 60))
     [ "$minute" -gt "$shown" ] || continue
     shown=$minute
@@ -103,6 +127,7 @@ while now=$(date +%s) && [ $((now - began)) -lt $((minutes * 60)) ]; do
     "$runner" inspect --openmetrics > metrics
     rm -f copy.db
     "$runner" backup -q copy.db
+    copies >> readers 2>&1 || echo "the copy failed" >> readers
     if [ $((minute % 10)) = 0 ]; then
         kill -9 "$victim"
         kills=$((kills + 1))
@@ -113,5 +138,7 @@ done
 kill "$worker" "$victim"
 wait "$worker" "$victim" || true
 "$runner" doctor
+echo "what sqlite3 said beside ok: $(grep -vcx ok readers || true) lines"
+grep -vx ok readers | head -n 5 || true
 last=$(tail -n 1 log || true)
 echo "the worker's last words: ${last:-none}"
