@@ -1,9 +1,10 @@
 //! Other programs that work on the database file: what they leave in it, and how it goes on.
 
 use std::fs;
+use std::path::Path;
 
 use crate::support::versions::VERSIONS;
-use crate::support::{Finished, Sandbox, Sql};
+use crate::support::{Background, Finished, Sandbox, Sql, wait_until};
 
 /// A database with one job, which is not in WAL mode.
 fn without_wal() -> Sandbox {
@@ -44,6 +45,53 @@ fn the_next_verb_that_writes_puts_the_file_back_into_wal_mode() {
     sandbox.sql().run(&format!("VACUUM INTO '{}'", sandbox.path("v.db").display()));
     sandbox.run("restore v.db").ok();
     assert!(is_in_wal_mode(&sandbox));
+}
+
+/// How often a process has opened the file.
+fn descriptors(pid: i32, file: &Path) -> usize {
+    let all = fs::read_dir(format!("/proc/{pid}/fd")).expect("a process");
+    all.flatten().filter(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == file)).count()
+}
+
+/// SQLite takes the log away where it closes a file that nobody else has locked. A process that opens the file beside SQLite, and closes
+/// it, loses its locks without a word.
+#[test]
+fn a_program_that_opens_and_closes_the_file_takes_the_log_from_nobody() {
+    let sandbox = Sandbox::new("[jobs.long]\ncommand = 'sleep 600'\n");
+    let log = sandbox.path("runner.db-wal");
+    let calls =
+        ["work", "work --keep 1h", "run -- sleep 600", "enqueue --wait long", "wait 1", "logs --follow 1"];
+    for line in calls {
+        let connections = if line.contains("--keep") { 2 } else { 1 };
+        let process = Background::start(&sandbox, sandbox.call(line));
+        wait_until("it has connected", || descriptors(process.pid(), &log) == connections);
+        drop(reader(&sandbox));
+        assert!(log.exists(), "{line}");
+    }
+}
+
+const DUMP: &str = "
+import sqlite3, sys
+one, two = sqlite3.connect(sys.argv[1]), sqlite3.connect(':memory:')
+print(one.execute('PRAGMA integrity_check').fetchone()[0])
+two.executescript('\\n'.join(one.iterdump()))
+for table, in one.execute('SELECT name FROM sqlite_schema WHERE type = \"table\"'):
+    rows = [db.execute(f'SELECT * FROM {table}').fetchall() for db in (one, two)]
+    print(table, len(rows[0]), rows[0] == rows[1])
+";
+
+/// Python of Debian 12 has SQLite 3.40, to which no JSON at all is no valid JSON.
+#[test]
+fn an_older_sqlite_finds_the_file_sound_and_loads_its_dump() {
+    let sandbox = Sandbox::new(
+        "[jobs.one]\ncommand = 'exit 3'\nwarning_exit_codes = [3]\nschedule = '@daily'\n\
+         [jobs.two]\ncommand = 'true'\nschedule = ['0 8 * * 1-5', '0 10 * * 6']\nafter = ['one']\n",
+    );
+    sandbox.run("apply").exits(0);
+    sandbox.run("run -q two").exits(0);
+    let ran = sandbox.program("python3").arg("-c").arg(DUMP).arg(sandbox.db()).run().ok();
+    assert!(ran.stdout.starts_with("ok\n") && !ran.stdout.contains("False"), "{ran}");
+    assert!(ran.stdout.contains("schedules 2 True"), "{ran}");
 }
 
 #[test]

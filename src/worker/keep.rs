@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::clock;
-use crate::store::{PruneFilter, Result, Store, StoreFile};
+use crate::store::{PruneFilter, Result, Store};
 use crate::text::Millis;
 
 /// How often it looks for jobs that have become old enough.
@@ -34,14 +34,14 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Removes what ended longer ago than `keep`. `on_trouble` takes the words for a failure that lasts.
+    /// Removes what ended longer ago than `keep`, through `store`, a connection of its own. `on_trouble` takes the words for a failure that lasts.
     pub(super) fn start(
-        file: StoreFile,
+        store: Store,
         keep: Millis,
         on_trouble: impl Fn(String) + Send + 'static,
     ) -> io::Result<Self> {
         let is_stopped = Arc::new(AtomicBool::new(false));
-        let mut removal = Removal { keep, file, is_stopped: Arc::clone(&is_stopped), unused_since: None };
+        let mut removal = Removal { keep, store, is_stopped: Arc::clone(&is_stopped), unused_since: None };
         thread::Builder::new().name("keep".to_owned()).spawn(move || {
             let mut failures = 0;
             while !removal.is_stopped.load(Ordering::Relaxed) {
@@ -70,7 +70,7 @@ impl Drop for Keeper {
 
 struct Removal {
     keep: Millis,
-    file: StoreFile,
+    store: Store,
     is_stopped: Arc<AtomicBool>,
     /// When it removed the first job since it last looked for what nothing needs any more.
     unused_since: Option<Instant>,
@@ -81,7 +81,6 @@ impl Removal {
         let states = PruneFilter::DEFAULT_STATES.to_vec();
         let until = clock::now().minus(self.keep);
         let filter = PruneFilter { states, name: None, queue: None, until };
-        let mut store = Store::open(self.file.clone())?;
         let is_stopped = Arc::clone(&self.is_stopped);
         let mut began = Instant::now();
         let mut go_on = |_| {
@@ -89,11 +88,11 @@ impl Removal {
             began = Instant::now();
             !is_stopped.load(Ordering::Relaxed)
         };
-        if store.remove_finished(&filter, CHUNK, &mut go_on)? > 0 {
+        if self.store.remove_finished(&filter, CHUNK, &mut go_on)? > 0 {
             self.unused_since.get_or_insert_with(Instant::now);
         }
         if self.unused_since.is_some_and(|since| since.elapsed() >= UNUSED_INTERVAL) {
-            store.remove_unused(until, &mut || go_on(0))?;
+            self.store.remove_unused(until, &mut || go_on(0))?;
             self.unused_since = None;
         }
         Ok(())

@@ -206,7 +206,7 @@ CREATE TABLE schedules (
     paused_until  INTEGER,                          -- when its pause ends by itself; null: a person ends it
     paused_at     INTEGER,                          -- paused_until was computed as this time …
     paused_for_ms INTEGER,                          -- … plus this; null: somebody named a time, or it has no end
-    schedule_lines TEXT CHECK (json_valid(schedule_lines)),         -- a JSON array of all its lines, where `schedule` holds only one
+    schedule_lines TEXT CHECK (schedule_lines IS NULL OR json_valid(schedule_lines)),         -- a JSON array of all its lines, where `schedule` holds only one
                                                     -- that programs older than 1.2 can read; null: `schedule` is all of it
     missed_within_ms INTEGER CHECK (missed_within_ms > 0),          -- a missed time that is seen later than this is gone
     CHECK ((last_fired_at IS NULL) = (last_job_id IS NULL))

@@ -95,6 +95,29 @@ impl Store {
         Self::connect(file)
     }
 
+    /// Opens a second connection of this process to the same file, for another thread. It never looks into the header, as opening does:
+    /// closing the file after that would drop the locks of the first connection, and other programs would take the log away from both.
+    pub fn connect_again(&self) -> Result<Self> {
+        let connection = connect(&self.file, Sharing::Shared).map_err(|error| explain(error, &self.file))?;
+        let again = Self::of(connection, self.file.clone(), self.identity, Mode::ReadWrite);
+        again.check_path()?;
+        Ok(again)
+    }
+
+    fn of(connection: Connection, file: StoreFile, identity: Option<(u64, u64)>, mode: Mode) -> Self {
+        Self {
+            connection,
+            file,
+            identity,
+            mode,
+            has_wal: true,
+            clock: Clock::Wall,
+            worker: None,
+            caller: None,
+            is_new: false,
+        }
+    }
+
     fn connect(file: StoreFile) -> Result<Self> {
         let identity = identity(&file).map_err(|error| {
             StoreError::Io(format!("look at the database {}", file.path().display()), error)
@@ -123,17 +146,7 @@ impl Store {
         let connection = connection.map_err(|error| explain(error, &file))?;
         let identity = Some(identity);
         let has_wal = !matches!(mode, Mode::ReadWrite) || is_in_wal_mode(&connection)?;
-        let store = Self {
-            connection,
-            file,
-            identity,
-            mode,
-            has_wal,
-            clock: Clock::Wall,
-            worker: None,
-            caller: None,
-            is_new: false,
-        };
+        let store = Self { has_wal, ..Self::of(connection, file, identity, mode) };
         // Somebody may have replaced the file since its header was checked.
         if store.check_path().is_err() {
             drop(store.connection);
@@ -184,18 +197,7 @@ impl Store {
             Err(StoreError::Missing(_)) => {
                 let connection = Connection::open_in_memory()?;
                 connection.execute_batch(schema::known().sql)?;
-                let clock = Clock::Wall;
-                Ok(Self {
-                    connection,
-                    file,
-                    identity: None,
-                    mode: Mode::ReadWrite,
-                    has_wal: true,
-                    clock,
-                    worker: None,
-                    caller: None,
-                    is_new: false,
-                })
+                Ok(Self::of(connection, file, None, Mode::ReadWrite))
             }
             opened => opened,
         }

@@ -71,7 +71,7 @@ const TO_1_2: &str = "
     ALTER TABLE workers ADD COLUMN called_from INTEGER;
     ALTER TABLE schedules ADD COLUMN paused_at INTEGER;
     ALTER TABLE schedules ADD COLUMN paused_for_ms INTEGER;
-    ALTER TABLE schedules ADD COLUMN schedule_lines TEXT CHECK (json_valid(schedule_lines));
+    ALTER TABLE schedules ADD COLUMN schedule_lines TEXT CHECK (schedule_lines IS NULL OR json_valid(schedule_lines));
     ALTER TABLE schedules ADD COLUMN missed_within_ms INTEGER CHECK (missed_within_ms > 0);
     ALTER TABLE queues ADD COLUMN paused_at INTEGER;
     ALTER TABLE queues ADD COLUMN paused_for_ms INTEGER;

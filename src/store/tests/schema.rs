@@ -92,7 +92,10 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("UNIQUE (job_id, number)", &["OUTPUT (3, 1, x'61', 0, 0, x'', 0, 0)"]),
     ("name TEXT NOT NULL UNIQUE,", &["UPDATE workers SET name = 'one'"]),
     ("path TEXT NOT NULL UNIQUE,", &["INSERT INTO job_files (path) VALUES ('/jobs.toml'), ('/jobs.toml')"]),
-    ("json_valid(schedule_lines)", &["UPDATE schedules SET schedule_lines = 'no json'"]),
+    (
+        "schedule_lines IS NULL OR json_valid(schedule_lines)",
+        &["UPDATE schedules SET schedule_lines = 'no json'"],
+    ),
     ("missed_within_ms > 0", &["UPDATE schedules SET missed_within_ms = 0"]),
     ("json_valid(definition)", &["INSERT INTO job_definitions (hash, definition) VALUES (1, 'no json')"]),
     ("priority BETWEEN -1000 AND 1000", &["JOB priority = 1001", "JOB priority = -1001"]),

@@ -96,8 +96,8 @@ pub(in crate::worker) async fn run<'a>(
         Some(keep) => {
             let sender = inbox.sender();
             let on_trouble = move |text| sender.send(Message::Trouble(text));
-            let file = dispatcher.store.file().clone();
-            Some(Keeper::start(file, keep, on_trouble).context("could not start a thread")?)
+            let store = dispatcher.store.connect_again()?;
+            Some(Keeper::start(store, keep, on_trouble).context("could not start a thread")?)
         }
         None => None,
     };
