@@ -120,7 +120,7 @@ fn what_needs_attention_comes_first() {
     sandbox.add("--queue img -- true");
     let dead = sandbox.add_line("", "exit 1");
     sandbox.run("work --drain --queue default -q").exits(1);
-    assert_eq!(words(), ["dead", "runner", "paused", "runner", "jobs", "workers", "waiting"]);
+    assert_eq!(words(), ["dead", "runner", "only", "paused", "runner", "jobs", "workers", "waiting"]);
     sandbox.run(&format!("resolve {dead}")).ok();
     assert_eq!(words(), ["paused", "runner", "jobs", "workers", "waiting"]);
     sandbox.run("resume img").ok();

@@ -89,7 +89,7 @@ fn by_name_queue_and_time() {
         .run("inspect stats --name nobody --fail-if-any")
         .says("runner: no job has the name nobody; did you mean good?")
         .ok()
-        .prints("nothing has ended\n");
+        .prints("no ended jobs\n");
 }
 
 #[test]

@@ -97,7 +97,9 @@ fn a_worker_whose_program_was_replaced_is_named() {
     let named = format!("the program of worker {} was replaced", worker.pid());
     assert!(!sandbox.run("inspect workers").ok().stdout.contains(&named));
     install();
-    sandbox.run("inspect workers").ok().shows(&named);
+    for line in ["inspect workers", "inspect", "doctor"] {
+        sandbox.run(line).ok().shows(&named);
+    }
     assert_eq!(sandbox.run("inspect workers --json").ok().json()["outdated"], true);
 }
 

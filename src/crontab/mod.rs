@@ -130,6 +130,12 @@ pub fn is_anacrontab(crontab: &[u8]) -> bool {
     dialects::is_anacrontab(&String::from_utf8_lossy(crontab))
 }
 
+/// Whether lines run the folders of Alpine's crontab, `/etc/periodic/daily` and such, wherever it was copied to.
+pub fn is_of_alpine(crontab: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(crontab);
+    text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains("/etc/periodic/"))
+}
+
 /// Goes through the lines of a crontab.
 struct CrontabReader<'a> {
     around: &'a CrontabContext<'a>,

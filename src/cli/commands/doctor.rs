@@ -22,7 +22,7 @@ use crate::store::{BrokenRule, Filter, Liveness, Store, StoreError, Version, Wor
 use crate::text::{counted, human_size, safe_line};
 use crate::view::snapshot::Snapshot;
 use crate::view::terminal::{Output, Style};
-use crate::view::text::attention;
+use crate::view::text::{attention, lists};
 
 /// The result of all checks.
 #[derive(Debug, Default, Serialize)]
@@ -114,6 +114,7 @@ fn add_look(Snapshot { workers, attention, .. }: Snapshot, report: &mut Report) 
     report.workers_alive = Some(alive);
     report.workers_dead = Some(workers.iter().filter(|worker| !worker.is_alive()).count());
     report.attention = Some(attention);
+    report.notes.extend(workers.iter().filter_map(lists::outdated_text));
     check_held_jobs(&workers, alive, report);
 }
 

@@ -16,7 +16,7 @@ use crate::cli::args::{Global, InitArgs};
 use crate::cli::database;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::job_file;
-use crate::crontab::{CrontabContext, LeftLine, TakenOver, is_anacrontab, take_over};
+use crate::crontab::{CrontabContext, LeftLine, TakenOver, is_anacrontab, is_of_alpine, take_over};
 use crate::jobfile::{FILE_NAME, STARTER};
 use crate::stdio::Waiting;
 use crate::text::{counted, shell_word, shown_path};
@@ -76,7 +76,7 @@ pub fn run(global: &Global, args: &InitArgs, out: &mut Output) -> Result<ExitSta
         &CrontabContext {
             source: &source.words(),
             has_users,
-            is_busybox: source.is_of_busybox(),
+            is_busybox: source.is_of_busybox() || is_of_alpine(&crontab),
             caller: accounts::caller(),
             find_account: &|name| accounts::named(name).map(|it| it.account),
             runuser: accounts::runuser().unwrap_or("/usr/sbin/runuser"),
@@ -357,6 +357,8 @@ mod tests {
             assert!(of(alpine).is_of_busybox(), "{alpine}");
         }
         assert!(!of("/var/spool/cron/crontabs/me").is_of_busybox());
+        assert!(is_of_alpine(b"# min hour\n0 2 * * *\trun-parts /etc/periodic/daily\n"));
+        assert!(!is_of_alpine(b"# run-parts /etc/periodic/daily\n0 2 * * * true\n"));
         assert_eq!(of("/home/me/crontab").owner(), None);
         assert_eq!(Source::Own.owner(), None);
     }

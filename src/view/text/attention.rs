@@ -11,8 +11,8 @@ const MIN_SHOWN: usize = 3;
 /// A screen keeps this number of rows for what comes after the list.
 const ROWS_AFTER: usize = 10;
 
-/// Draws the list: a word and a sentence for each entry, and below them what to type. Unless the `whole` list is wanted, a low
-/// screen shows a part, alarms first.
+/// Draws the list: a word and a sentence for each entry, and below them what to type. Alarms come first. Unless the `whole` list is
+/// wanted, a low screen shows a part.
 pub fn draw(out: &mut Output, list: &[Attention], whole: bool) {
     for (index, entry) in list.iter().enumerate() {
         if !whole && index >= MIN_SHOWN && out.rows_left() < ROWS_AFTER {
@@ -24,6 +24,9 @@ pub fn draw(out: &mut Output, list: &[Attention], whole: bool) {
             let all = to_type("doctor", "--strict");
             let words = format!("… {left} more{alarms}: {all} shows them");
             return out.prose("          ", &out.paint(Style::Faint, &words));
+        }
+        if index > 0 && list[index - 1].alarm && !entry.alarm {
+            out.line(out.paint(Style::Faint, "          only notes from here on:"));
         }
         let style = if entry.alarm { Style::Bad } else { Style::Warn };
         let word = format!("{:<9}", word(entry.kind));

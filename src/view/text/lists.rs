@@ -92,7 +92,7 @@ pub fn attempts(
         .column(Column::new("decision").text().dropped(3), |row| {
             decision_text(&row.attempt, row.max_attempts)
         });
-    let list = List::new(table, listed_attempt_json, "no attempts have ended");
+    let list = List::new(table, listed_attempt_json, "no ended attempts");
     list.show(out, rows, limit, "newest")
 }
 
@@ -254,15 +254,21 @@ pub fn workers(
         out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it");
     }
     if !out.json {
-        for worker in workers.iter().filter(|worker| worker.is_outdated && !worker.row.is_foreground()) {
-            let what = "was replaced after its start; until it is restarted, it runs the old one";
-            out.prose("", &format!("the program of worker {} {what}", worker.row.pid));
+        for text in workers.iter().filter_map(outdated_text) {
+            out.prose("", &text);
         }
     }
     for process in leftovers.iter().flat_map(|left| &left.processes) {
         out.prose("", &format!("could not be ended yet: {}", left_process(process)));
     }
     Ok(found)
+}
+
+/// Says so of a worker that still runs the program of before an upgrade. A `run` ends by itself.
+pub fn outdated_text(worker: &WorkerStatus) -> Option<String> {
+    let what = "was replaced after its start; until it is restarted, it runs the old one";
+    let is_told = worker.is_outdated && !worker.row.is_foreground();
+    is_told.then(|| format!("the program of worker {} {what}", worker.row.pid))
 }
 
 /// Lists schedules, and below the table the job files that have changed since they were applied. `is_filtered` says that only
@@ -410,7 +416,7 @@ pub fn stats(
             let last = of.last_failure.as_ref();
             last.map(|(at, code)| format!("{}, {code}", relative_time(*at, now))).unwrap_or_default()
         });
-    let list = List::new(table, stats_json, "nothing has ended");
+    let list = List::new(table, stats_json, "no ended jobs");
     let found = list.show(out, stats.iter().map(Ok), limit, which)?;
     // On a narrow screen the table drops columns, and the legend would explain what is not there.
     if found && !out.json && out.width() >= 80 {

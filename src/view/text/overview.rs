@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::attention;
-use super::lists::{attempts_text, draw_queues};
+use super::lists::{attempts_text, draw_queues, outdated_text};
 use super::schedule::next_firing_text;
 use crate::call_target::{CallTarget, to_type};
 use crate::store::{JobCounts, JobRow, RecentName, StoreError, StoredSchedule, WorkerStatus};
@@ -101,6 +101,9 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
     if dead > 0 {
         let words = format!("{dead} died; the next {} deals with what it ran", to_type("work", ""));
         draw_line(out, "", &out.paint(Style::Warn, &words));
+    }
+    for text in workers.iter().filter_map(outdated_text) {
+        draw_line(out, "", &out.paint(Style::Warn, &text));
     }
 }
 
