@@ -392,3 +392,10 @@ fn schedules_that_nobody_has_applied_are_named() {
     sandbox.write_private("runner.db", "something else");
     assert!(!sandbox.run("check").ok().stdout.contains("no worker fires"));
 }
+
+#[test]
+fn a_name_of_digits_is_noted_because_verbs_take_it_for_an_id() {
+    let sandbox = Sandbox::new("[jobs.2]\ncommand = 'true'\n[jobs.2nd]\ncommand = 'true'\n");
+    let ran = sandbox.run("check").exits(0).says("2: a verb that takes an id or a name takes digits for an id");
+    assert!(!ran.stderr.contains("2nd"), "{ran}");
+}

@@ -33,7 +33,7 @@ pub fn tell(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Result<()>
                     warn(&standing_text(&job, needs_success(jobs, it.index)));
                 }
             }
-            Some(ScheduledRun::Missing) => warn(&format!("{name} runs with it: it has no run yet")),
+            Some(ScheduledRun::Missing) => warn(&format!("{name} runs with it: no run of it is recorded")),
             Some(ScheduledRun::Dead(id)) => {
                 warn(&format!("{name} runs with it: its last run, job {id}, is dead"));
             }

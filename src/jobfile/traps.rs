@@ -6,6 +6,7 @@ use std::path::Path;
 use super::file::JobFile;
 use super::job_table::Declared;
 use super::pipes::has_pipe;
+use crate::call_target::to_type;
 use crate::model::{Bytes, Command, JobLayer};
 use crate::text::{append, safe_line};
 
@@ -27,6 +28,12 @@ impl JobFile {
         let work: BTreeSet<&str> = self.all_but_alerts().map(|job| job.definition.name.as_str()).collect();
         for job in self.jobs.iter().filter(|job| only.is_none_or(|only| only == job.definition.name)) {
             let name = &job.definition.name;
+            if name.bytes().all(|byte| byte.is_ascii_digit()) {
+                found.push(format!(
+                    "{name}: a verb that takes an id or a name takes digits for an id: {} is about job {name}",
+                    to_type("retry", name)
+                ));
+            }
             if let Command::Argv(words) = &job.definition.command
                 && for_another(&to_texts(&job.definition.launcher)).is_none()
             {
