@@ -396,6 +396,7 @@ fn schedules_that_nobody_has_applied_are_named() {
 #[test]
 fn a_name_of_digits_is_noted_because_verbs_take_it_for_an_id() {
     let sandbox = Sandbox::new("[jobs.2]\ncommand = 'true'\n[jobs.2nd]\ncommand = 'true'\n");
-    let ran = sandbox.run("check").exits(0).says("2: a verb that takes an id or a name takes digits for an id");
+    let ran =
+        sandbox.run("check").exits(0).says("2: a verb that takes an id or a name takes digits for an id");
     assert!(!ran.stderr.contains("2nd"), "{ran}");
 }

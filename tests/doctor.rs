@@ -432,3 +432,21 @@ fn what_the_caller_may_not_enter_execute_or_read_keeps_a_schedule_from_starting(
         assert_eq!(is_told, [!fault.is_empty(); 3], "{told}\n{checked}\n{applied}\n{alarms:?}");
     }
 }
+
+#[test]
+fn strict_names_waiting_jobs_whose_folder_is_gone() {
+    let sandbox =
+        Sandbox::new("[jobs.build]\ncommand = 'true'\ncwd = 'work'\n[jobs.other]\ncommand = 'true'\n");
+    std::fs::create_dir(sandbox.path("work")).expect("a folder");
+    for line in ["build --in 1h", "other --in 1h", "build --in 2h"] {
+        sandbox.add(line);
+    }
+    sandbox.add("--in 1h --cwd work -- true");
+    assert!(!sandbox.run("doctor --strict").ok().stdout.contains("cannot start"));
+    std::fs::remove_dir(sandbox.path("work")).expect("a folder");
+    let ran = sandbox.run("doctor --strict").ok();
+    let ran = ran.shows("note      2 waiting jobs of build cannot start here, the newest is job 3: ");
+    let ran = ran.shows("runner change 3 --redefine takes the present definition");
+    assert_eq!(ran.stdout.matches("cannot start here").count(), 2, "{ran}");
+    assert!(!sandbox.run("doctor").ok().stdout.contains("cannot start"));
+}

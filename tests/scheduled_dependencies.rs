@@ -70,7 +70,8 @@ fn the_newest_run_says_whether_another_one_is_enqueued() {
     let sandbox = Sandbox::new(NIGHT);
     let (names, said) = rehearse(&sandbox, "accounts");
     assert_eq!(names, "backup mount dump sort accounts");
-    said.says("backup runs with it: no run of it is recorded\n").says("dump runs with it: no run of it is recorded\n");
+    said.says("backup runs with it: no run of it is recorded\n")
+        .says("dump runs with it: no run of it is recorded\n");
 
     assert_eq!(sandbox.run("enqueue backup dump").ok().ids(), [1, 2, 3]);
     let (names, said) = rehearse(&sandbox, "accounts");

@@ -1,6 +1,7 @@
 //! `runner doctor`: which files are used and why, and whether every rule of the database holds.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,9 +17,12 @@ use crate::cli::error::ExitStatus;
 use crate::cli::job_file;
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
-use crate::model::Attention;
+use crate::model::{Attention, JobState};
 use crate::paths::beside_chmod;
-use crate::store::{BrokenRule, Filter, Liveness, Store, StoreError, Version, WorkerStatus, schema};
+use crate::process::obstacles;
+use crate::store::{
+    BrokenRule, Filter, JobRow, Liveness, StateFilter, Store, StoreError, Version, WorkerStatus, schema,
+};
 use crate::text::{counted, human_size, safe_line};
 use crate::view::snapshot::Snapshot;
 use crate::view::terminal::{Output, Style};
@@ -69,6 +73,7 @@ pub fn run(global: &Global, args: &DoctorArgs, out: &mut Output) -> Result<ExitS
         match read_snapshot(&store, &Filter::default(), clock::now()) {
             Ok(mut look) => {
                 if args.strict {
+                    report.notes.extend(waiting_in_vain(&store)?);
                     look.attention.extend(cannot_start(&look.schedules, clock::now()));
                     Attention::sort(&mut look.attention);
                 }
@@ -223,6 +228,39 @@ fn check_held_jobs(workers: &[WorkerStatus], alive: usize, report: &mut Report) 
             _ => {}
         }
     }
+}
+
+/// The waiting jobs that cannot start on this machine: a sentence for each name and folder, about the newest of them. A dead network
+/// share can hold this up.
+fn waiting_in_vain(store: &Store) -> Result<Vec<String>> {
+    /// Nobody has more of them to look through.
+    const MAX_JOBS: usize = 10_000;
+    let pending = Filter { states: vec![StateFilter::State(JobState::Pending)], ..Filter::default() };
+    let mut groups = BTreeMap::<_, Vec<JobRow>>::new();
+    for job in store.jobs(&pending, MAX_JOBS, clock::now())? {
+        let job = job?;
+        groups.entry((job.definition.name.clone(), job.definition.cwd.clone())).or_default().push(job);
+    }
+    let sentence = |((name, _), jobs): ((String, _), Vec<JobRow>)| {
+        let newest = jobs.first()?;
+        let missing = obstacles(&newest.definition, false);
+        let way = newest.file.is_some().then(|| {
+            format!(
+                "; {} takes the present definition",
+                to_type("change", &format!("{} --redefine", newest.id))
+            )
+        });
+        (!missing.is_empty()).then(|| {
+            format!(
+                "{} of {name} cannot start here, the newest is job {}: {}{}",
+                counted(jobs.len(), "waiting job"),
+                newest.id,
+                missing.join("; "),
+                way.unwrap_or_default()
+            )
+        })
+    };
+    Ok(groups.into_iter().filter_map(sentence).collect())
 }
 
 /// Draws the report. If something failed, or may fail with `--strict`, the last line says what. A mail from cron (`--quiet`)
