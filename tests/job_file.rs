@@ -375,3 +375,29 @@ fn of_very_many_mistakes_the_first_are_shown() {
         |index: usize| (error["mistakes"][index]["line"].clone(), error["mistakes"][index]["column"].clone());
     assert_eq!((placed(0), placed(2)), ((json!(2), json!(1)), (json!(9), json!(1))));
 }
+
+#[test]
+fn from_a_folder_that_is_gone_whatever_has_absolute_paths_works() {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'pwd >> log'\n");
+    let dir = sandbox.dir().display().to_string();
+    let call = |line: &str| {
+        let shell = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\"";
+        let mut call = sandbox.program("sh").arg("-c").arg(shell).arg(env!("CARGO_BIN_EXE_runner"));
+        for word in line.split(' ') {
+            call = call.arg(word.replace("DIR", &dir));
+        }
+        call.run()
+    };
+    for line in [
+        "enqueue --file DIR/jobs.toml job",
+        "run -q --cwd DIR -- sh -c pwd>>log",
+        "check --file DIR/jobs.toml",
+    ] {
+        call(line).exits(0);
+    }
+    for line in ["enqueue job", "run -q -- true", "enqueue --file jobs.toml job"] {
+        call(line).exits(74).says("could not find the current directory");
+    }
+    sandbox.drain();
+    assert_eq!(sandbox.log(), [dir.clone(), dir]);
+}

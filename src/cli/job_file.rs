@@ -37,7 +37,7 @@ pub fn path(global: &Global) -> Result<PathBuf> {
 
 /// The job file that is meant if `--file` names this one, or none.
 pub fn find(named: Option<&Path>) -> Result<PathBuf> {
-    Ok(jobfile::locate(named, &|name| std::env::var_os(name), &current_dir()?)?)
+    jobfile::locate(named, &|name| std::env::var_os(name), current_dir)
 }
 
 /// The place of this call with this job file, which is not named where the other verbs find it without that.

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
@@ -202,7 +203,9 @@ impl JobOptions {
     /// The values that these options give to the definition.
     pub fn layer(&self) -> Result<JobLayer> {
         let mut layer = JobLayer { jitter: self.jitter, ..self.values.clone() };
-        if let Some(cwd) = &mut layer.cwd {
+        if let Some(cwd) = &mut layer.cwd
+            && Path::new(cwd.as_os_str()).is_relative()
+        {
             let here = env::current_dir().context(NO_CURRENT_DIR)?;
             *cwd = Bytes::from(here.join(cwd.as_os_str()).as_os_str());
         }

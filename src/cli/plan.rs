@@ -71,7 +71,8 @@ impl<'a> Planner<'a> {
                 check_warnings(&given, &[])?;
                 let once = JobLayer { max_attempts: Some(1), ..JobLayer::default() };
                 let options = if speak_of_retries { options } else { options.over(&once) };
-                options.resolve(ad_hoc(command, name)?)
+                let bare = ad_hoc(command, name, options.cwd.as_ref())?;
+                options.resolve(bare)
             }
             (None, Some(name)) => {
                 let file = self.file().map_err(|error| suggest::without_job_file(error, self.verb, name))?;
@@ -294,8 +295,8 @@ fn check_warnings(options: &[JobLayer], file: &[&JobLayer]) -> Result<()> {
     Ok(())
 }
 
-/// The definition of a job that no file declares, in the caller's directory.
-fn ad_hoc(command: &Command, name: Option<&str>) -> Result<JobDefinition> {
+/// The definition of a job that no file declares, in this directory, else in that of the caller.
+fn ad_hoc(command: &Command, name: Option<&str>, cwd: Option<&Bytes>) -> Result<JobDefinition> {
     let is_empty = match command {
         Command::Shell(line) => line.0.iter().all(u8::is_ascii_whitespace),
         Command::Argv(words) => words.first().is_none_or(|program| program.0.is_empty()),
@@ -304,8 +305,11 @@ fn ad_hoc(command: &Command, name: Option<&str>) -> Result<JobDefinition> {
         bail!(CliError::usage("the command is empty"));
     }
     let name = name.map_or_else(|| name_of(command), str::to_owned);
-    let here = Bytes::from(job_file::current_dir()?.as_os_str());
-    Ok(JobDefinition { ad_hoc: true, ..JobDefinition::new(&name, command.clone(), here) })
+    let cwd = match cwd {
+        Some(cwd) => cwd.clone(),
+        None => Bytes::from(job_file::current_dir()?.as_os_str()),
+    };
+    Ok(JobDefinition { ad_hoc: true, ..JobDefinition::new(&name, command.clone(), cwd) })
 }
 
 /// The name of the command's program if that is a valid name, else `adhoc`.

@@ -18,19 +18,20 @@ pub const FILE_NAME: &str = "jobs.toml";
 const STICKY: u32 = 0o1000;
 
 /// The job file to read: `explicit`, else `$RUNNER_FILE`, else the nearest `jobs.toml` from `current_dir` upwards, else
-/// `$XDG_CONFIG_HOME/runner/jobs.toml`.
+/// `$XDG_CONFIG_HOME/runner/jobs.toml`. The current directory may be gone, so only what needs it asks for it.
 ///
 /// A file that is named need not exist: reading it fails later. The error here lists the places that were searched, or says
 /// why the file that was found cannot be trusted.
-pub fn locate(
+pub fn locate<E: From<JobFileError>>(
     explicit: Option<&Path>,
     env: &dyn Fn(&str) -> Option<OsString>,
-    current_dir: &Path,
-) -> Result<PathBuf, JobFileError> {
+    current_dir: impl FnOnce() -> Result<PathBuf, E>,
+) -> Result<PathBuf, E> {
     let env = |name: &str| env(name).filter(|value| !value.is_empty());
     if let Some(named) = explicit.map(PathBuf::from).or_else(|| env("RUNNER_FILE").map(PathBuf::from)) {
-        return Ok(current_dir.join(named));
+        return if named.is_absolute() { Ok(named) } else { Ok(current_dir()?.join(named)) };
     }
+    let current_dir = current_dir()?;
     // The XDG base directory specification wants relative paths to be ignored.
     let absolute = |name| env(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
     let user_file = absolute("XDG_CONFIG_HOME")
@@ -38,9 +39,10 @@ pub fn locate(
         .map(|config| config.join("runner").join(FILE_NAME));
     let upwards = current_dir.ancestors().map(|dir| dir.join(FILE_NAME));
     let Some(path) = upwards.chain(user_file.clone()).find(|candidate| candidate.is_file()) else {
-        return Err(JobFileError::Nowhere { start_dir: current_dir.to_owned(), user_file });
+        return Err(JobFileError::Nowhere { start_dir: current_dir, user_file }.into());
     };
-    check_found(&path, &env).map(|()| path)
+    check_found(&path, &env)?;
+    Ok(path)
 }
 
 /// Whether a file that the caller did not name may be used: it was found by walking, or a database names it.
