@@ -240,3 +240,19 @@ fn a_worker_removes_what_ended_longer_ago_than_it_keeps() {
     sandbox.run("doctor").ok();
     sandbox.run("work --drain --keep soon").exits(2);
 }
+
+#[test]
+fn a_worker_with_keep_that_has_done_its_work_removes_what_is_old_and_leaves_the_log_empty() {
+    let sandbox = Sandbox::empty();
+    sandbox.call("enqueue -q --batch -").stdin("{\"command\": \"true\"}\n".repeat(30)).run().ok();
+    sandbox.run("work --drain").exits(0);
+    let log = || fs::metadata(sandbox.path("runner.db-wal")).expect("the log").len();
+    sandbox.run("work --until-idle --keep 1ms").exits(0);
+    assert_eq!((sandbox.count_jobs(), log()), (0, 0));
+    let mut worker = sandbox.worker("--keep 1h");
+    sandbox.add("-- true");
+    sandbox.until_state(31, "succeeded");
+    worker.ask_to_stop(Signal::TERM);
+    worker.wait();
+    assert_eq!(log(), 0);
+}

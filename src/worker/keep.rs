@@ -1,12 +1,10 @@
 //! `work --keep`: a thread that removes succeeded and cancelled jobs once they are old enough.
 //!
-//! It has a connection of its own and removes few jobs in one transaction, so that a claim hardly waits for it. It may end
-//! with the process at any moment: each job is either there whole or gone whole.
+//! It has a connection of its own and removes few jobs in one transaction, so that a claim hardly waits for it.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::clock;
@@ -28,23 +26,37 @@ const UNUSED_INTERVAL: Duration = Duration::from_hours(1);
 /// How often it has to fail in a row before it is said, because a database may be busy or full for a while.
 const FAILURES: u32 = 5;
 
-/// The thread, which goes on until this is dropped.
+/// How long it goes on where the worker has done what it was to do: a worker that cron starts each minute would else remove no more
+/// than one transaction does.
+const LAST_ROUND: Duration = Duration::from_secs(1);
+
+/// The thread, which goes on until this is dropped. Drop it before the worker's own connection: the last one to close empties the log.
 pub(super) struct Keeper {
-    is_stopped: Arc<AtomicBool>,
+    state: Arc<State>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// When the thread is to end.
+    end: Mutex<Option<Instant>>,
+    /// Held while the thread is within a transaction.
+    is_in_transaction: Mutex<()>,
 }
 
 impl Keeper {
-    /// Removes what ended longer ago than `keep`, through `store`, a connection of its own. `on_trouble` takes the words for a failure that lasts.
+    /// Removes what ended longer ago than `keep`, through `store`, a connection of its own. `on_trouble` takes the words for a
+    /// failure that lasts.
     pub(super) fn start(
         store: Store,
         keep: Millis,
         on_trouble: impl Fn(String) + Send + 'static,
     ) -> io::Result<Self> {
-        let is_stopped = Arc::new(AtomicBool::new(false));
-        let mut removal = Removal { keep, store, is_stopped: Arc::clone(&is_stopped), unused_since: None };
-        thread::Builder::new().name("keep".to_owned()).spawn(move || {
+        let state = Arc::new(State::default());
+        let mut removal = Removal { keep, store, state: Arc::clone(&state), unused_since: None };
+        let thread = thread::Builder::new().name("keep".to_owned()).spawn(move || {
             let mut failures = 0;
-            while !removal.is_stopped.load(Ordering::Relaxed) {
+            loop {
                 match removal.round() {
                     Ok(()) => failures = 0,
                     Err(error) => {
@@ -55,23 +67,45 @@ impl Keeper {
                     }
                 }
                 thread::park_timeout(INTERVAL);
+                if lock(&removal.state.end).is_some() {
+                    break;
+                }
             }
         })?;
-        Ok(Self { is_stopped })
+        Ok(Self { state, thread: Some(thread) })
+    }
+
+    /// Keeps the thread out of its transactions until the guard is dropped, so that the process can be stopped: within one it would
+    /// keep every other process from writing.
+    pub(super) fn hold(&self) -> MutexGuard<'_, ()> {
+        lock(&self.state.is_in_transaction)
+    }
+
+    /// Lets it go on a little before it is dropped.
+    pub(super) fn finish(&self) {
+        *lock(&self.state.end) = Some(Instant::now() + LAST_ROUND);
     }
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // Nobody waits for the thread: it may be waiting for a busy database itself.
-        self.is_stopped.store(true, Ordering::Relaxed);
+        lock(&self.state.end).get_or_insert_with(Instant::now);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic has been reported.
+            let _ = thread.join();
+        }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Removal {
     keep: Millis,
     store: Store,
-    is_stopped: Arc<AtomicBool>,
+    state: Arc<State>,
     /// When it removed the first job since it last looked for what nothing needs any more.
     unused_since: Option<Instant>,
 }
@@ -81,12 +115,15 @@ impl Removal {
         let states = PruneFilter::DEFAULT_STATES.to_vec();
         let until = clock::now().minus(self.keep);
         let filter = PruneFilter { states, name: None, queue: None, until };
-        let is_stopped = Arc::clone(&self.is_stopped);
+        let state = Arc::clone(&self.state);
+        let mut held = Some(lock(&state.is_in_transaction));
         let mut began = Instant::now();
         let mut go_on = |_| {
+            drop(held.take());
             thread::sleep(began.elapsed() * PAUSE);
+            held = Some(lock(&state.is_in_transaction));
             began = Instant::now();
-            !is_stopped.load(Ordering::Relaxed)
+            lock(&state.end).is_none_or(|end| began < end)
         };
         if self.store.remove_finished(&filter, CHUNK, &mut go_on)? > 0 {
             self.unused_since.get_or_insert_with(Instant::now);

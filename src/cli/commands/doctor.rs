@@ -247,7 +247,7 @@ fn waiting_in_vain(store: &Store) -> Result<Vec<String>> {
         let way = newest.file.is_some().then(|| {
             format!(
                 "; {} takes the present definition",
-                to_type("change", &format!("{} --redefine", newest.id))
+                to_type("change", format!("{} --redefine", newest.id))
             )
         });
         (!missing.is_empty()).then(|| {

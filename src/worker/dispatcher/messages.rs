@@ -10,6 +10,7 @@ use crate::model::{EndCause, Event, JobLabel, signal};
 use crate::process::{self, Progress};
 use crate::store::LiveOutput;
 use crate::worker::inbox::{Message, Timer, is_end_by_stop_signal, read_and_drop};
+use crate::worker::keep::Keeper;
 use crate::worker::recovery::DeadWorkerFindings;
 use crate::worker::run::Run;
 use crate::worker::shutdown::ShutdownStep;
@@ -20,7 +21,10 @@ impl Dispatcher<'_> {
             Message::Stop(number) => self.handle_stop_signal(number),
             // Here and not in a signal handler: a worker that stopped within a transaction would keep every other process
             // from writing until it is resumed.
-            Message::Suspend => process::suspend(),
+            Message::Suspend => {
+                let _held = self.keeper.as_ref().map(Keeper::hold);
+                process::suspend();
+            }
             Message::Woken | Message::TimeOver(Timer::Due) => self.turn_needed = true,
             Message::Tick => self.tick()?,
             Message::TimeOver(Timer::Retry) => {

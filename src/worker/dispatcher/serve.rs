@@ -36,12 +36,15 @@ pub(in crate::worker) async fn run<'a>(
     // Before the worker registers: a signal that ended the process later would leave the worker's row open.
     let mut inbox = Inbox::open(inherited).context(TASK)?;
     let Some((mut registration, socket)) = Registration::new(&store, &options)? else { return Ok(None) };
-    let opened = open(&mut store, &mut registration, &options, run.as_mut(), || !inbox.has_new_signal());
-    let Opening { far, at_boot, turn, definitions } = match opened {
-        Ok(opening) => opening,
+    let opened = start_keeper(&store, &options, &inbox).and_then(|keeper| {
+        let is_wanted = || !inbox.has_new_signal();
+        Ok((keeper, open(&mut store, &mut registration, &options, run.as_mut(), is_wanted)?))
+    });
+    let (keeper, Opening { far, at_boot, turn, definitions }) = match opened {
+        Ok(opened) => opened,
         Err(error) => {
             registration.give_up();
-            return Err(error.into());
+            return Err(error);
         }
     };
     inbox.listen_for_wake_ups(socket).context(TASK)?;
@@ -63,6 +66,7 @@ pub(in crate::worker) async fn run<'a>(
         recovery: Recovery::new(store.file().clone(), &worker, on_findings),
         worker,
         options,
+        keeper,
         store,
         definitions,
         is_boot_held: false,
@@ -92,15 +96,6 @@ pub(in crate::worker) async fn run<'a>(
         dispatcher.tell_of_far_time(time);
     }
     dispatcher.tell_of_boot(at_boot);
-    let _keeper = match dispatcher.options.keep {
-        Some(keep) => {
-            let sender = inbox.sender();
-            let on_trouble = move |text| sender.send(Message::Trouble(text));
-            let store = dispatcher.store.connect_again()?;
-            Some(Keeper::start(store, keep, on_trouble).context("could not start a thread")?)
-        }
-        None => None,
-    };
     if let Some(turn) = turn {
         dispatcher.apply(turn)?;
     }
@@ -113,12 +108,22 @@ pub(in crate::worker) async fn run<'a>(
         dispatcher.summary.stopped_by = None;
     }
     dispatcher.close(registration)?;
+    if let Some(keeper) = dispatcher.keeper.as_ref().filter(|_| dispatcher.summary.stopped_by.is_none()) {
+        keeper.finish();
+    }
     if dispatcher.run.is_none() {
         dispatcher.note_stuck();
     }
     let Summary { attempts, succeeded, dead, .. } = dispatcher.summary;
     dispatcher.report(&Event::WorkerStopped { attempts, succeeded, dead });
     Ok(Some(dispatcher.summary))
+}
+
+fn start_keeper(store: &Store, options: &Options, inbox: &Inbox) -> Result<Option<Keeper>> {
+    let Some(keep) = options.keep else { return Ok(None) };
+    let sender = inbox.sender();
+    let on_trouble = move |text| sender.send(Message::Trouble(text));
+    Ok(Some(Keeper::start(store.connect_again()?, keep, on_trouble).context("could not start a thread")?))
 }
 
 impl Dispatcher<'_> {

@@ -9,6 +9,7 @@ use crate::model::{Event, Status, signal};
 use crate::report::Reporter;
 use crate::store::{Backlog, Blocked, DefinitionCache, EndedAttempt, LiveOutput, Store, StoreError, Worker};
 use crate::worker::changes::Changes;
+use crate::worker::keep::Keeper;
 use crate::worker::options::{ExitConditions, Options, Summary};
 use crate::worker::recovery::Recovery;
 use crate::worker::retry_throttle::RetryThrottle;
@@ -19,6 +20,8 @@ use crate::worker::slots::Slots;
 pub(super) struct Dispatcher<'a> {
     pub worker: Worker,
     pub options: Options,
+    /// It stands before the store, because it has to be dropped first.
+    pub keeper: Option<Keeper>,
     pub store: Store,
     pub definitions: DefinitionCache,
     pub reporter: &'a mut dyn Reporter,
