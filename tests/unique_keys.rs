@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Sandbox, assert_fields, assert_screen, json};
+use crate::support::{Background, Sandbox, Value, assert_fields, assert_screen, json};
 
 const JOBS: &str = r#"
 [jobs.job]
@@ -297,4 +297,51 @@ fn a_key_that_a_dead_job_holds_says_how_to_put_it_back() {
     sandbox.write("batch", "{\"name\":\"bad\",\"idempotency_key\":\"today\"}\n".repeat(7));
     let many = sandbox.run("enqueue --batch batch").says("the keys of 2 further jobs are held, too").ok();
     assert_eq!(many.stderr.matches("runner retry 1").count(), 5);
+}
+
+#[test]
+fn who_waits_for_a_replaced_job_waits_for_the_one_in_its_place() {
+    let sandbox = Sandbox::new(
+        "[jobs.load]\ncommand = 'echo load >> log'\nunique_key = 'k'\n\
+         [jobs.report]\ncommand = 'echo report $RUNNER_DEPENDENCIES >> log'\nafter_any = ['load']\n\
+         [jobs.send]\ncommand = 'echo send >> log'\nafter = ['load']\n\
+         [jobs.other]\ncommand = 'true'\nunique_key = 'k'\n",
+    );
+    sandbox.run("enqueue -q report").exits(0);
+    sandbox.run("enqueue -q send").exits(0);
+    let mut wait = Background::start(&sandbox, sandbox.call("wait 1 -q"));
+    assert_eq!(sandbox.add("load --in 300ms --on-conflict replace"), 4);
+    assert_eq!(sandbox.job(1)["replaced_by"], 4);
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.log()[0], "load");
+    assert_eq!(sandbox.states(), ["load cancelled", "report succeeded", "send succeeded", "load succeeded"]);
+    wait.wait().exits(0);
+
+    // A job of another name does other work.
+    sandbox.add("load --in 1h");
+    sandbox.add("--after 5 -- true");
+    sandbox.add("other --on-conflict replace");
+    sandbox.run("work --until-idle").exits(0);
+    assert_eq!(sandbox.states()[4..], ["load cancelled", "true pending", "other succeeded"]);
+    assert_eq!(sandbox.job(5)["replaced_by"], Value::Null);
+
+    // Nobody waits for itself.
+    sandbox.add("load --in 1h");
+    sandbox.add("load --unique-key none --after 8 --in 1h");
+    let last = sandbox.add("load --after 9 --on-conflict replace");
+    assert_eq!(sandbox.job(8)["replaced_by"], Value::Null);
+    assert_eq!(sandbox.job(last)["after"], json!([9]));
+}
+
+#[test]
+fn of_two_jobs_of_a_call_with_one_key_the_second_takes_the_place_of_the_first() {
+    let sandbox = Sandbox::empty();
+    let line = |name: &str| {
+        format!(
+            "{{\"command\": \"true\", \"name\": \"{name}\", \"unique_key\": \"k\", \"on_conflict\": \"replace\"}}\n"
+        )
+    };
+    let batch = line("x") + &line("x");
+    sandbox.call("enqueue --batch -").stdin(batch).run().exits(0).prints("1\n2\n");
+    assert_eq!(sandbox.job(1)["replaced_by"], 2);
 }

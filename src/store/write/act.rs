@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rusqlite::params;
 
 use super::insert::{self, Due, NewJob};
-use super::{definition, dependencies, expire};
+use super::{definition, dependencies, expire, stuck};
 use crate::model::{JobDefinition, JobState};
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
@@ -156,9 +156,41 @@ pub fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
 
 /// Cancels this job, which is pending.
 pub fn cancel_pending(tx: &Tx, id: i64) -> Result<()> {
+    mark_cancelled(tx, id)?;
+    dependencies::failed(tx, id)?;
+    Ok(())
+}
+
+/// Cancels this job, which is pending, before another one takes its place: nobody who waits for it goes on.
+pub fn mark_cancelled(tx: &Tx, id: i64) -> Result<()> {
     let sql = "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending'";
     run(tx, sql, params![id, tx.now])?;
-    dependencies::failed(tx, id)?;
+    Ok(())
+}
+
+/// Puts a new job in the place of one that [`mark_cancelled`] has cancelled: whoever waits for the old one waits for the new one.
+/// Where the new one waits for the old one itself, nobody can: then the old one is cancelled as any.
+pub fn put_in_place(tx: &Tx, old: i64, new: i64) -> Result<()> {
+    if dependencies::waits_for(tx, new, old)? {
+        dependencies::failed(tx, old)?;
+        return Ok(());
+    }
+    dependencies::replace(tx, old, new)?;
+    let sql = "UPDATE jobs SET resolved_at = ?3, replaced_by = ?2 WHERE id = ?1";
+    run(tx, sql, params![old, new, tx.now])?;
+    lead_on(tx, old, new)?;
+    if stuck::is_stuck(tx, new)? {
+        dependencies::failed(tx, new)?;
+    }
+    Ok(())
+}
+
+/// Lets the `run` and the calls that wait for the old job wait for the new one.
+fn lead_on(tx: &Tx, old: i64, new: i64) -> Result<()> {
+    let sql = "UPDATE workers SET run_job_id = ?2
+               WHERE id = (SELECT run_worker_id FROM jobs WHERE id = ?1) AND run_job_id = ?1";
+    run(tx, sql, [old, new])?;
+    run(tx, "UPDATE waits SET job_id = ?2 WHERE job_id = ?1", [old, new])?;
     Ok(())
 }
 
@@ -229,18 +261,13 @@ fn replace_pending(tx: &Tx, id: i64, new: Option<&NewJob>) -> ActOutcome {
     }
     let run_at: Timestamp = one(tx, "SELECT run_at FROM jobs WHERE id = ?1", [id], value)?;
     let new = &in_place_of(tx, id, new, run_at)?;
-    let sql = "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending'";
-    run(tx, sql, params![id, tx.now])?;
+    mark_cancelled(tx, id)?;
     let by = replace(tx, id, new)?;
     // A new job is due now at the earliest; this one keeps its place among those that are due.
     let sql = "UPDATE jobs SET run_at = min(run_at, ?2), (due_from, due_delay_ms) =
                    (SELECT due_from, due_delay_ms FROM jobs WHERE id = ?3) WHERE id = ?1";
     run(tx, sql, params![by, run_at, id])?;
-    // The `run` and the calls that wait for the old job wait for the new one.
-    if let Some(worker) = new.run_worker_id {
-        run(tx, "UPDATE workers SET run_job_id = ?3 WHERE id = ?1 AND run_job_id = ?2", [worker, id, by])?;
-    }
-    run(tx, "UPDATE waits SET job_id = ?2 WHERE job_id = ?1", [id, by])?;
+    lead_on(tx, id, by)?;
     Ok(Ok(Done::ReplacedBy(by)))
 }
 

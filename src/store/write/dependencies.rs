@@ -98,6 +98,17 @@ pub fn replace(tx: &Connection, old: i64, new: i64) -> Result<()> {
     Ok(())
 }
 
+/// Whether a job waits for another one, at any distance.
+pub fn waits_for(tx: &Connection, job: i64, other: i64) -> Result<bool> {
+    let sql = "WITH RECURSIVE before(id) AS (
+                   SELECT dependency_id FROM dependencies WHERE job_id = ?1 AND NOT met
+                   UNION
+                   SELECT d.dependency_id FROM dependencies AS d JOIN before ON d.job_id = before.id WHERE NOT d.met
+               )
+               SELECT EXISTS (SELECT 1 FROM before WHERE id = ?2)";
+    one(tx, sql, [job, other], value)
+}
+
 /// A dependency of a job, as its command gets it in a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedDependency {

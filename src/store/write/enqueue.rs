@@ -15,7 +15,7 @@ use super::{act, definition, dependencies, job_files};
 use crate::model::{DependencyKind, JobDefinition};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
-use crate::store::file::row::{maybe, one};
+use crate::store::file::row::{maybe, one, value};
 
 /// The result of an enqueue for one [`NewJob`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,21 +57,36 @@ pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) 
     for (index, job) in jobs.iter().enumerate() {
         on_progress(index);
         let Inclusion::Included(scheduled_run) = inclusions[index] else { continue };
-        let earlier = match scheduled_run {
-            Some(ScheduledRun::Counts(id)) => Some(id),
-            _ => job_of_keys(tx, job, index)?,
+        let keys = match scheduled_run {
+            Some(ScheduledRun::Counts(id)) => Keys::LeadTo(id),
+            _ => look_up_keys(tx, job, index)?,
         };
-        if let Some(id) = earlier {
-            ids[index] = Some(id);
-            enqueued.push(Enqueued { index, id, created: false, scheduled_run });
-            continue;
-        }
+        let replaced = match keys {
+            Keys::LeadTo(id) => {
+                ids[index] = Some(id);
+                enqueued.push(Enqueued { index, id, created: false, scheduled_run });
+                continue;
+            }
+            Keys::Replace(old) => Some(old),
+            Keys::AreFree => None,
+        };
         let dependencies = dependency_edges(tx, job, index, &ids)?;
         let definition = match definitions.entry(Arc::as_ptr(&job.definition)) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.definition)?),
         };
-        let id = insert(tx, job, definition, &dependencies)?;
+        let id = match replaced {
+            None => insert(tx, job, definition, &dependencies)?,
+            Some(old) => {
+                let sql = "SELECT run_worker_id FROM jobs WHERE id = ?1";
+                let run_worker_id = job.run_worker_id.or(one(tx, sql, [old], value)?);
+                let job = NewJob { run_worker_id, ..job.clone() };
+                let id = insert(tx, &job, definition, &dependencies)?;
+                act::put_in_place(tx, old, id)?;
+                ids.iter_mut().filter(|known| **known == Some(old)).for_each(|known| *known = Some(id));
+                id
+            }
+        };
         ids[index] = Some(id);
         enqueued.push(Enqueued { index, id, created: true, scheduled_run });
     }
@@ -130,7 +145,7 @@ fn decide_inclusions(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<Inclusion>> {
     Ok(inclusions)
 }
 
-/// Whether a key of this job leads to an earlier job. The idempotency key comes first, as in [`job_of_keys`], because a look at
+/// Whether a key of this job leads to an earlier job. The idempotency key comes first, as in [`look_up_keys`], because a look at
 /// the unique key records the expiry of a holder that has expired.
 fn is_known(tx: &Tx, job: &NewJob, index: usize) -> Result<bool> {
     if job_of_idempotency_key(tx, job, index)?.is_some() {
@@ -179,13 +194,22 @@ fn job_of_idempotency_key(tx: &Connection, job: &NewJob, index: usize) -> Result
     }
 }
 
-/// Finds the earlier job that the keys of this job lead to. A holder that is to be replaced is cancelled.
-fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
+/// What the keys of a new job say.
+enum Keys {
+    AreFree,
+    /// This earlier job stands for it.
+    LeadTo(i64),
+    /// It takes the place of this one, which has the same name and was cancelled for that.
+    Replace(i64),
+}
+
+/// Looks up the keys of a job. A holder that is to be replaced is cancelled.
+fn look_up_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Keys> {
     if let Some(earlier) = job_of_idempotency_key(tx, job, index)? {
-        return Ok(Some(earlier));
+        return Ok(Keys::LeadTo(earlier));
     }
-    let Some(key) = &job.definition.unique_key else { return Ok(None) };
-    let Some(holder) = expire_and_get_key_owner(tx, key)? else { return Ok(None) };
+    let Some(key) = &job.definition.unique_key else { return Ok(Keys::AreFree) };
+    let Some(holder) = expire_and_get_key_owner(tx, key)? else { return Ok(Keys::AreFree) };
     // A schedule skips the time instead.
     let is_of_schedule = job.scheduled.is_some() && !job.is_dependency;
     let sql = format!("{} WHERE j.id = ?1", earlier_jobs(""));
@@ -194,10 +218,15 @@ fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
         return Err(StoreError::KeyOfNamesake { key: key.clone(), holder: holder.id, file, index });
     }
     match job.on_conflict {
-        OnConflict::Skip => Ok(Some(holder.id)),
+        OnConflict::Skip => Ok(Keys::LeadTo(holder.id)),
         OnConflict::Replace if holder.never_started => {
+            let name: String = one(tx, "SELECT name FROM jobs WHERE id = ?1", [holder.id], value)?;
+            if name == job.definition.name {
+                act::mark_cancelled(tx, holder.id)?;
+                return Ok(Keys::Replace(holder.id));
+            }
             act::cancel_pending(tx, holder.id)?;
-            Ok(None)
+            Ok(Keys::AreFree)
         }
         OnConflict::Replace | OnConflict::Error => Err(StoreError::KeyHeld {
             key: key.clone(),

@@ -347,6 +347,10 @@ impl Plain {
             }
             match self.enqueue_one(job, after, index, now) {
                 Ok(enqueued) => {
+                    let is_old = |id: &&mut i64| {
+                        self.jobs.get(id).is_some_and(|old| old.replaced_by == Some(enqueued.id))
+                    };
+                    ids.iter_mut().filter(is_old).for_each(|id| *id = enqueued.id);
                     ids.push(enqueued.id);
                     done.push(Enqueued { scheduled_run, ..enqueued });
                 }
@@ -437,6 +441,7 @@ impl Plain {
         {
             return first.stands_for(new, index);
         }
+        let (mut replaced, mut run) = (None, new.run_worker_id);
         if let Some(key) = &new.definition.unique_key
             && let Some(holder) = self.holder(key, now)
         {
@@ -453,8 +458,13 @@ impl Plain {
                     return Ok(Enqueued { index, id: holder.id, created: false, scheduled_run: None });
                 }
                 OnConflict::Replace if replaceable => {
+                    let is_namesake = holder.definition.name == new.definition.name;
+                    (replaced, run) =
+                        (Some(holder.id).filter(|_| is_namesake), run.or(holder.run.filter(|_| is_namesake)));
                     holder.cancel_waiting(now);
-                    self.settle();
+                    if !is_namesake {
+                        self.settle();
+                    }
                 }
                 OnConflict::Replace | OnConflict::Error => {
                     let (key, holder) = (key.clone(), holder.id);
@@ -507,14 +517,48 @@ impl Plain {
             live: None,
             scheduled: new.scheduled,
             after,
-            run: new.run_worker_id,
-            was_enqueued_by_run: new.run_worker_id.is_some(),
+            run,
+            was_enqueued_by_run: run.is_some(),
             ended: BTreeSet::new(),
         };
         let id = job.id;
         self.jobs.insert(id, job);
+        if let Some(old) = replaced.filter(|old| !self.waits_for(id, *old)) {
+            self.put_in_place(old, id, now);
+        }
         self.settle_new(id);
         Ok(Enqueued { index, id, created: true, scheduled_run: None })
+    }
+
+    /// Whether a job waits for another one, at any distance.
+    fn waits_for(&self, id: i64, other: i64) -> bool {
+        let Some(job) = self.jobs.get(&id) else { return false };
+        let is_open = |before: &i64, kind: &DependencyKind| match kind {
+            DependencyKind::Success => {
+                self.jobs.get(before).is_none_or(|job| job.state != JobState::Succeeded)
+            }
+            DependencyKind::Any => {
+                !job.ended.contains(before) && self.jobs.get(before).is_none_or(Job::is_unfinished)
+            }
+        };
+        let mut open = job.after.iter().filter(|(before, kind)| is_open(before, kind));
+        open.any(|(before, _)| *before == other || self.waits_for(*before, other))
+    }
+
+    /// Whoever waits for the old job waits for the new one.
+    fn put_in_place(&mut self, old: i64, new: i64, now: Timestamp) {
+        for job in self.jobs.values_mut().filter(|job| job.id != new && !job.ended.contains(&old)) {
+            if let Some(kind) = job.after.remove(&old) {
+                job.after.insert(new, kind);
+            }
+        }
+        let job = self.jobs.get_mut(&old).unwrap();
+        (job.resolved_at, job.replaced_by) = (Some(now), Some(new));
+        for (row, _) in &mut self.workers {
+            if Some(row.id) == job.run && row.run_job_id == Some(old) {
+                row.run_job_id = Some(new);
+            }
+        }
     }
 
     /// Records what had expired by a time, and gives those jobs.
