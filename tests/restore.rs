@@ -434,3 +434,38 @@ fn a_file_system_that_only_renames_keeps_the_old_database_as_well() {
     assert_eq!(jobs(&sandbox, "runner.db.replaced-1"), ["one", "two"]);
     sandbox.run("doctor").ok();
 }
+
+#[test]
+fn what_fired_since_the_copy_and_pauses_that_are_not_in_it_are_named() {
+    let sandbox = Sandbox::new(
+        "[jobs.pay]\ncommand = 'echo pay >> log'\nschedule = '0 2 * * *'\n\
+         [jobs.boot]\ncommand = 'echo boot >> log'\nschedule = '@reboot'\n\
+         [jobs.later]\ncommand = 'true'\nschedule = '0 3 * * *'\n",
+    );
+    sandbox.run("apply").exits(0);
+    sandbox.sql().run(
+        "UPDATE schedules SET next_at = next_at - 86400000, applied_at = applied_at - 172800000 WHERE name = 'pay';
+         UPDATE schedules SET boot_id = 'earlier' WHERE name = 'boot'",
+    );
+    sandbox.run("pause kept").exits(0);
+    sandbox.run("backup copy.db").ok();
+    sandbox.run("work --until-idle").exits(0);
+    assert_eq!(sandbox.log().len(), 2);
+    for line in ["pause --all", "pause net", "pause --schedule later"] {
+        sandbox.run(line).exits(0);
+    }
+    sandbox
+        .run("restore copy.db")
+        .says("fired since the copy was made, and may fire again for the same time: boot, pay;")
+        .says("paused, but not in the copy: everything, queue net, schedule later;")
+        .exits(0);
+    for name in ["boot", "pay"] {
+        sandbox.run(&format!("pause --schedule {name}")).exits(0);
+        sandbox.run(&format!("resume --schedule {name}")).exits(0);
+    }
+    sandbox.run("work --until-idle").exits(0);
+    assert_eq!(sandbox.log().len(), 2);
+    // The same copy once more: nothing has happened since.
+    sandbox.run("backup again.db").ok();
+    sandbox.run("restore again.db").ok().quietly();
+}

@@ -26,6 +26,7 @@ use crate::store::write::conditions::is_pending;
 use crate::store::write::ended_before::{EndedBefore, LAST_ATTEMPTS};
 use crate::store::write::recover::{OrphanedClaim, held_by};
 use crate::store::write::workers::{self, Worker};
+use crate::text::Timestamp;
 
 /// The highest id that is believed of a replaced database, 2^53: nobody enqueues that many jobs, and many programs read the
 /// numbers of JSON exactly only up to it.
@@ -44,6 +45,10 @@ pub struct Restored {
     pub uncertain_id: Option<i64>,
     /// The number of unfinished jobs of the copy of which the old database could not say what has become.
     pub uncertain_jobs: u64,
+    /// The schedules that have fired for times which the copy still has before it.
+    pub fire_again: Vec<String>,
+    /// The queues and schedules, and `everything`, that were paused and are not in the copy.
+    pub lost_pauses: Vec<String>,
 }
 
 /// A job that is unfinished in the copy, and was not in the database that was replaced.
@@ -156,6 +161,10 @@ impl Store {
                 }
             }
             run_again(tx, old, &mut restored)?;
+            if let Some(old) = old {
+                restored.fire_again = fire_again(tx, old)?;
+                restored.lost_pauses = lost_pauses(tx, old);
+            }
             Ok(restored)
         })
     }
@@ -225,6 +234,35 @@ fn run_again(tx: &Tx, old: Option<&Connection>, restored: &mut Restored) -> Resu
         }
     }
     Ok(())
+}
+
+/// The schedules that fired in the old database after the copy was made. A boot is known by its id.
+fn fire_again(tx: &Tx, old: &Connection) -> Result<Vec<String>> {
+    let schedules = all(tx, "SELECT name, next_at, boot_id FROM schedules ORDER BY name", [], |row| {
+        Ok((row.get::<_, String>("name")?, row.get("next_at")?, row.get("boot_id")?))
+    })?;
+    let has_fired = |(name, next_at, boot_id): &(String, Option<Timestamp>, Option<String>)| {
+        let sql = "SELECT coalesce(last_fired_at >= ?2, 0) OR coalesce(boot_id <> ?3, 0) FROM schedules WHERE name = ?1";
+        maybe(old, sql, params![name, next_at, boot_id], value::<bool>).is_ok_and(|found| found == Some(true))
+    };
+    Ok(schedules.into_iter().filter(has_fired).map(|(name, ..)| name).collect())
+}
+
+/// The pauses of the old database that the copy has not, as far as they can be read. The file of an older version has no pause of
+/// everything.
+fn lost_pauses(tx: &Tx, old: &Connection) -> Vec<String> {
+    [
+        "SELECT 'everything' FROM pause_of_all",
+        "SELECT 'queue ' || name FROM queues WHERE paused ORDER BY name",
+        "SELECT 'schedule ' || name FROM schedules WHERE paused ORDER BY name",
+    ]
+    .into_iter()
+    .flat_map(|sql| {
+        let paused = |connection: &Connection| all(connection, sql, [], value::<String>).unwrap_or_default();
+        let kept = paused(tx);
+        paused(old).into_iter().filter(move |name| !kept.contains(name))
+    })
+    .collect()
 }
 
 /// The path at which the old database is kept: `FILE.replaced-1`, or the next number that is free. A link is not followed.

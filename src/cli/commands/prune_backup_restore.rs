@@ -13,7 +13,7 @@ use crate::cli::namesakes::say_all;
 use crate::clock;
 use crate::model::JobState;
 use crate::store::{Kept, PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile};
-use crate::text::{counted, shown_path};
+use crate::text::{counted, listed, shown_path};
 use crate::view::terminal::{Bar, Output, warn};
 use crate::worker;
 
@@ -172,6 +172,19 @@ pub fn restore(global: &Global, args: &RestoreArgs, out: &mut Output) -> Result<
     let unread = unread(&restored);
     if let Some(what) = &unread {
         warn(what);
+    }
+    if !restored.fire_again.is_empty() {
+        warn(&format!(
+            "fired since the copy was made, and may fire again for the same time: {}; to prevent that, type before you start a worker \
+             for each: {}, then {}",
+            listed(&restored.fire_again, MAX_NAMED),
+            to_type("pause", "--schedule NAME"),
+            to_type("resume", "--schedule NAME")
+        ));
+    }
+    if !restored.lost_pauses.is_empty() {
+        let names = listed(&restored.lost_pauses, MAX_NAMED);
+        warn(&format!("paused, but not in the copy: {names}; pause them again before you start a worker"));
     }
     if restored.kept.is_none() && restored.kept_log.is_none() {
         database::say_that_it_is_new(global, &db);
