@@ -270,3 +270,24 @@ fn who_waits_for_a_replaced_job_follows_it_whatever_becomes_of_its_row() {
     sandbox.run("prune --state cancelled --older-than 0s").exits(0);
     sandbox.run("inspect 1").exits(66);
 }
+
+#[test]
+fn a_new_dependency_in_the_job_file_is_told_not_to_hold() {
+    let sandbox =
+        Sandbox::new("[jobs.dump]\ncommand = 'true'\n[jobs.send]\ncommand = 'false'\nmax_attempts = 1\n");
+    sandbox.finish("send");
+    sandbox.add("send --in 1h");
+    sandbox.write(
+        "jobs.toml",
+        "[jobs.dump]\ncommand = 'true'\n[jobs.send]\ncommand = 'false'\nmax_attempts = 1\nafter = ['dump']\n",
+    );
+    let told = |id: u64| {
+        format!("what job {id} send waits for stays as it was, though the job file has more in `after`")
+    };
+    sandbox.run("change 2 --redefine").says(&told(2)).exits(0);
+    sandbox.run("retry 1 --redefine").says(&told(1)).exits(0);
+    // A chain that is as the file says is not told of.
+    sandbox.run("enqueue send --in 1h").exits(0);
+    let ran = sandbox.run("change 6 --redefine").exits(0);
+    assert!(!ran.stderr.contains("waits for stays"), "{ran}");
+}

@@ -23,6 +23,7 @@ use crate::model::{Bytes, Command, DependencyKind, JobDefinition, JobLayer, MAX_
 use crate::paths::is_gone;
 use crate::store::{self, Dependency, Due, JobFilePath, JobRow, NewJob, RegisteredFile, Store, StoreError};
 use crate::text::{Timestamp, safe_line, shell_word};
+use crate::view::terminal::warn;
 
 /// Builds jobs from layers of options. The first layer wins: a batch line comes before the command line.
 pub struct Planner<'a> {
@@ -162,8 +163,15 @@ impl<'a> Planner<'a> {
     /// because that scheduled time may be long past. None if the file does not declare the job.
     pub fn replacement(&self, old: &JobRow) -> Result<Option<NewJob>> {
         let name = &old.definition.name;
-        if old.definition.ad_hoc || self.file()?.job(name).is_none() {
-            return Ok(None);
+        let file = self.file()?;
+        let Some(declared) = file.job(name).filter(|_| !old.definition.ad_hoc) else { return Ok(None) };
+        let says_more =
+            declared.after.len() + declared.after_any.len() > old.after.len() + old.after_any.len();
+        if says_more && !self.global.quiet {
+            warn(&format!(
+                "what job {} {name} waits for stays as it was, though the job file has more in `after` or `after_any`",
+                old.id
+            ));
         }
         let options = JobOptions {
             name: Some(name.clone()),
