@@ -30,7 +30,7 @@ impl JobFile {
             let name = &job.definition.name;
             if name.bytes().all(|byte| byte.is_ascii_digit()) {
                 found.push(format!(
-                    "{name}: a verb that takes an id or a name takes digits for an id: {} is about job {name}",
+                    "{name}: a verb that takes an id or a name takes digits for an id: {} is about the job with that id",
                     to_type("retry", name)
                 ));
             }

@@ -169,7 +169,7 @@ pub fn mark_cancelled(tx: &Tx, id: i64) -> Result<()> {
 }
 
 /// Puts a new job in the place of one that [`mark_cancelled`] has cancelled: whoever waits for the old one waits for the new one.
-/// Where the new one waits for the old one itself, nobody can: then the old one is cancelled as any.
+/// Where the new one waits for the old one itself, it would wait for itself: then the old one is cancelled as any.
 pub fn put_in_place(tx: &Tx, old: i64, new: i64) -> Result<()> {
     if dependencies::waits_for(tx, new, old)? {
         dependencies::failed(tx, old)?;
