@@ -179,7 +179,8 @@ pub fn put_in_place(tx: &Tx, old: i64, new: i64) -> Result<()> {
     let sql = "UPDATE jobs SET resolved_at = ?3, replaced_by = ?2 WHERE id = ?1";
     run(tx, sql, params![old, new, tx.now])?;
     lead_on(tx, old, new)?;
-    if stuck::is_stuck(tx, new)? {
+    // It may be after one that has ended. Only new edges heed a removal.
+    if stuck::is_stuck_behind_an_end(tx, new)? {
         dependencies::failed(tx, new)?;
     }
     Ok(())

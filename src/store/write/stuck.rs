@@ -161,8 +161,17 @@ pub fn state(tx: &Tx, id: i64) -> Result<Option<DependencyState>> {
 
 /// Whether this unfinished job is stuck. An expiry counts from when it is recorded, because that meets the edges.
 pub fn is_stuck(tx: &Connection, id: i64) -> Result<bool> {
+    is_stuck_behind(tx, id, "LEFT JOIN")
+}
+
+/// Whether this unfinished job is stuck behind one that has ended, and was not removed.
+pub fn is_stuck_behind_an_end(tx: &Connection, id: i64) -> Result<bool> {
+    is_stuck_behind(tx, id, "JOIN")
+}
+
+fn is_stuck_behind(tx: &Connection, id: i64, join: &str) -> Result<bool> {
     let sql = format!(
-        "WITH RECURSIVE {} SELECT EXISTS (SELECT 1 FROM upstream LEFT JOIN jobs AS j ON j.id = upstream.id WHERE {})",
+        "WITH RECURSIVE {} SELECT EXISTS (SELECT 1 FROM upstream {join} jobs AS j ON j.id = upstream.id WHERE {})",
         upstream(),
         upstream_blocks()
     );
