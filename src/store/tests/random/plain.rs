@@ -523,6 +523,7 @@ impl Plain {
         };
         let id = job.id;
         self.jobs.insert(id, job);
+        self.note_ended(id, |plain, before| plain.is_stuck(before, None));
         if let Some(old) = replaced.filter(|old| !self.waits_for(id, *old)) {
             self.put_in_place(old, id, now);
         }
@@ -533,15 +534,7 @@ impl Plain {
     /// Whether a job waits for another one, at any distance.
     fn waits_for(&self, id: i64, other: i64) -> bool {
         let Some(job) = self.jobs.get(&id) else { return false };
-        let is_open = |before: &i64, kind: &DependencyKind| match kind {
-            DependencyKind::Success => {
-                self.jobs.get(before).is_none_or(|job| job.state != JobState::Succeeded)
-            }
-            DependencyKind::Any => {
-                !job.ended.contains(before) && self.jobs.get(before).is_none_or(Job::is_unfinished)
-            }
-        };
-        let mut open = job.after.iter().filter(|(before, kind)| is_open(before, kind));
+        let mut open = job.after.iter().filter(|(before, kind)| !self.is_met(job, **before, **kind));
         open.any(|(before, _)| *before == other || self.waits_for(*before, other))
     }
 
