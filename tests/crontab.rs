@@ -397,3 +397,13 @@ fn what_steers_a_terminal_is_written_as_escapes() {
     let dry = sandbox.run("enqueue --dry-run --json --all").ok().json();
     assert_eq!(dry["command"], format!("echo '{hostile}'"));
 }
+
+#[test]
+fn a_line_that_is_left_out_says_how_its_times_are_read() {
+    let sandbox = Sandbox::empty();
+    std::fs::create_dir_all(sandbox.path("etc/crontabs")).expect("a folder");
+    sandbox.write("etc/crontabs/root", "30 1 */2 * * tar czf a-$(date +%F).tgz /srv\n");
+    let ran = sandbox.run("init --from-crontab etc/crontabs/root").exits(0);
+    ran.says("so the shell refuses it").says("busybox counts */2 from day 0");
+    assert!(sandbox.read("jobs.toml").contains("busybox counts */2 from day 0"));
+}

@@ -446,7 +446,7 @@ fn strict_names_waiting_jobs_whose_folder_is_gone() {
     std::fs::remove_dir(sandbox.path("work")).expect("a folder");
     let ran = sandbox.run("doctor --strict").ok();
     let ran = ran.shows("note      2 waiting jobs of build cannot start here, the newest is job 3: ");
-    let ran = ran.shows("runner change 3 --redefine takes the present definition");
+    let ran = ran.shows("runner change 1 3 --redefine takes the present definition");
     assert_eq!(ran.stdout.matches("cannot start here").count(), 2, "{ran}");
     assert!(!sandbox.run("doctor").ok().stdout.contains("cannot start"));
 }

@@ -312,3 +312,13 @@ fn the_newest_is_advised_only_where_it_stands_for_all() {
         "{said}"
     );
 }
+
+#[test]
+fn a_retry_of_a_blocked_job_leads_to_what_it_waits_for() {
+    let sandbox = Sandbox::new(
+        "[jobs.one]\ncommand = 'false'\nmax_attempts = 1\n[jobs.two]\ncommand = 'true'\nafter = ['one']\n",
+    );
+    sandbox.run("enqueue two").exits(0);
+    sandbox.run("work --until-idle").exits(1);
+    sandbox.run("retry 2").exits(1).says("waits for other jobs; runner inspect 2 says what gets it going");
+}

@@ -14,10 +14,9 @@ pub(super) fn readings_of_environment(path: &str) -> String {
     )
 }
 
-/// The readings of other crons, and Debian's, of a line that runs a command. `is_busybox` says that the crontab is one of busybox, as
-/// Alpine has it.
-pub(super) fn readings_of_entry(entry: &CrontabEntry, is_busybox: bool) -> Vec<String> {
-    let CrontabEntry { schedule, command, stdin, written, .. } = entry;
+/// The readings of other crons, and Debian's, of the times of a line. `is_busybox` says that the crontab is one of busybox, as Alpine
+/// has it.
+pub(super) fn readings_of_times(schedule: &str, is_busybox: bool) -> Vec<String> {
     let mut told = Vec::new();
     let fields: Vec<&str> = schedule.split(' ').collect();
     if let [minute, hour, day, month, weekday] = fields[..] {
@@ -37,6 +36,13 @@ pub(super) fn readings_of_entry(entry: &CrontabEntry, is_busybox: bool) -> Vec<S
             told.extend(days_of_busybox(day, weekday));
         }
     }
+    told
+}
+
+/// The readings of other crons, and Debian's, of the command of a line.
+pub(super) fn readings_of_command(entry: &CrontabEntry, is_busybox: bool) -> Vec<String> {
+    let CrontabEntry { command, stdin, written, .. } = entry;
+    let mut told = Vec::new();
     let word = command.split([' ', '\t']).next().unwrap_or_default();
     if word
         .strip_prefix('-')

@@ -178,16 +178,21 @@ impl CrontabReader<'_> {
                 self.variables.insert(name, value);
             }
             CrontabLine::CrontabEntry(entry) => {
+                let is_busybox = self.around.is_busybox;
+                let mut readings = dialects::readings_of_times(&entry.schedule, is_busybox);
+                // Who pastes the command takes the times along.
+                let of_times = readings.clone();
+                let with_times = |why: String| [vec![why], of_times].concat().join("; ");
                 if let Some(why) = dialects::cut_by_percent(&entry) {
-                    return Err(why);
+                    return Err(with_times(why));
                 }
-                let mut readings = dialects::readings_of_entry(&entry, self.around.is_busybox);
-                if self.around.is_busybox && !self.parts.iter().any(|part| part.job().is_some()) {
+                readings.extend(dialects::readings_of_command(&entry, is_busybox));
+                if is_busybox && !self.parts.iter().any(|part| part.job().is_some()) {
                     let path = self.variables.get("PATH").map_or(DEFAULT_PATH, String::as_str);
                     readings.push(dialects::readings_of_environment(path));
                 }
                 readings.extend(dialects::reading_of_word(&entry.schedule, self.variables.keys()));
-                let mut job = self.job(entry)?;
+                let mut job = self.job(entry).map_err(with_times)?;
                 job.notes.extend(readings.iter().cloned());
                 self.readings.extend(readings);
                 job.description = self.take_description();

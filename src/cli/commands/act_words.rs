@@ -40,6 +40,12 @@ pub fn refusal_error(jobs: &BTreeMap<i64, JobRow>, act: Act<'_>, id: i64, refusa
             let change = to_type("change", format_args!("{id} --redefine"));
             format!("is pending; {change} puts a new job in its place")
         }
+        (Refusal::State(JobState::Pending), _)
+            if !redefine && jobs.get(&id).is_some_and(|job| job.phase == Some(Phase::Blocked)) =>
+        {
+            let inspect = to_type("inspect", id.to_string());
+            format!("is pending, and waits for other jobs; {inspect} says what gets it going")
+        }
         (Refusal::State(JobState::Pending), _) if !redefine => {
             let now = to_type("change", format_args!("{id} --now"));
             format!("is pending; {now} makes it due")

@@ -233,8 +233,9 @@ fn check_held_jobs(workers: &[WorkerStatus], alive: usize, report: &mut Report) 
 /// The waiting jobs that cannot start on this machine: a sentence for each name and folder, about the newest of them. A dead network
 /// share can hold this up.
 fn waiting_in_vain(store: &Store) -> Result<Vec<String>> {
-    /// Nobody has more of them to look through.
+    /// Nobody has more of them to look through, or to type.
     const MAX_JOBS: usize = 10_000;
+    const MAX_IDS: usize = 20;
     let pending = Filter { states: vec![StateFilter::State(JobState::Pending)], ..Filter::default() };
     let mut groups = BTreeMap::<_, Vec<JobRow>>::new();
     for job in store.jobs(&pending, MAX_JOBS, clock::now())? {
@@ -244,11 +245,13 @@ fn waiting_in_vain(store: &Store) -> Result<Vec<String>> {
     let sentence = |((name, _), jobs): ((String, _), Vec<JobRow>)| {
         let newest = jobs.first()?;
         let missing = obstacles(&newest.definition, false);
+        let which = if jobs.len() > MAX_IDS {
+            format!("--name {name}")
+        } else {
+            jobs.iter().rev().map(|job| job.id.to_string()).collect::<Vec<_>>().join(" ")
+        };
         let way = newest.file.is_some().then(|| {
-            format!(
-                "; {} takes the present definition",
-                to_type("change", format!("{} --redefine", newest.id))
-            )
+            format!("; {} takes the present definition", to_type("change", format!("{which} --redefine")))
         });
         (!missing.is_empty()).then(|| {
             format!(
