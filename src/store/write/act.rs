@@ -169,11 +169,11 @@ pub fn mark_cancelled(tx: &Tx, id: i64) -> Result<()> {
 }
 
 /// Puts a new job in the place of one that [`mark_cancelled`] has cancelled: whoever waits for the old one waits for the new one.
-/// Where the new one waits for the old one itself, it would wait for itself: then the old one is cancelled as any.
-pub fn put_in_place(tx: &Tx, old: i64, new: i64) -> Result<()> {
+/// Where the new one waits for the old one itself, it would wait for itself: then the old one is cancelled as any, and this is false.
+pub fn put_in_place(tx: &Tx, old: i64, new: i64) -> Result<bool> {
     if dependencies::waits_for(tx, new, old)? {
         dependencies::failed(tx, old)?;
-        return Ok(());
+        return Ok(false);
     }
     dependencies::replace(tx, old, new)?;
     let sql = "UPDATE jobs SET resolved_at = ?3, replaced_by = ?2 WHERE id = ?1";
@@ -183,7 +183,7 @@ pub fn put_in_place(tx: &Tx, old: i64, new: i64) -> Result<()> {
     if stuck::is_stuck_behind_an_end(tx, new)? {
         dependencies::failed(tx, new)?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Lets the `run` and the calls that wait for the old job wait for the new one.

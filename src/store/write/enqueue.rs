@@ -82,8 +82,9 @@ pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) 
                 let run_worker_id = job.run_worker_id.or(one(tx, sql, [old], value)?);
                 let job = NewJob { run_worker_id, ..job.clone() };
                 let id = insert(tx, &job, definition, &dependencies)?;
-                act::put_in_place(tx, old, id)?;
-                ids.iter_mut().filter(|known| **known == Some(old)).for_each(|known| *known = Some(id));
+                if act::put_in_place(tx, old, id)? {
+                    ids.iter_mut().filter(|known| **known == Some(old)).for_each(|known| *known = Some(id));
+                }
                 id
             }
         };
