@@ -348,7 +348,8 @@ impl Plain {
             match self.enqueue_one(job, after, index, now) {
                 Ok(enqueued) => {
                     let is_old = |id: &&mut i64| {
-                        self.jobs.get(id).is_some_and(|old| old.replaced_by == Some(enqueued.id))
+                        enqueued.created
+                            && self.jobs.get(id).is_some_and(|old| old.replaced_by == Some(enqueued.id))
                     };
                     ids.iter_mut().filter(is_old).for_each(|id| *id = enqueued.id);
                     ids.push(enqueued.id);
