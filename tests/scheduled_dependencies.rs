@@ -135,7 +135,11 @@ fn a_cancel_and_a_death_that_is_final_are_left_to_a_person() {
     let dead = sandbox.add("dump --no-deps");
     sandbox.drain();
     std::fs::remove_file(sandbox.path("broken")).unwrap();
-    let new = sandbox.run(&format!("retry --redefine --force {dead}")).ok().id();
+    let new = sandbox
+        .run(&format!("retry --redefine --force {dead}"))
+        .says("waits for stays as it was")
+        .exits(0)
+        .id();
     let (names, said) = rehearse(&sandbox, "accounts");
     assert_eq!(names, "sort accounts");
     said.says("backup is met by job ").says(&format!("run of dump: job {new}, which is ready\n"));

@@ -236,9 +236,11 @@ fn screens(store: &mut Store) {
     }
 }
 
-/// The scans that stay short however many jobs there are: of workers, their slots, queues with a row, names that were warned, the newest of these, pauses, a chunk of ids, no
-/// table at all, or an index of which only the first entry is asked for.
-const SHORT: [&str; 12] = [
+/// The scans that stay short however many jobs there are: of workers, their slots, queues with a row, names that were warned, the newest of these, pauses, a chunk of ids, what
+/// one job waits for, no table at all, or an index of which only the first entry is asked for.
+const SHORT: [&str; 14] = [
+    "SCAN before",
+    "SCAN upstream",
     "SCAN dependencies USING COVERING INDEX dependencies_any_end",
     "SCAN j USING COVERING INDEX jobs_running",
     "SCAN workers USING INDEX workers_open",
