@@ -336,12 +336,7 @@ fn who_waits_for_a_replaced_job_waits_for_the_one_in_its_place() {
 #[test]
 fn of_two_jobs_of_a_call_with_one_key_the_second_takes_the_place_of_the_first() {
     let sandbox = Sandbox::empty();
-    let line = |name: &str| {
-        format!(
-            "{{\"command\": \"true\", \"name\": \"{name}\", \"unique_key\": \"k\", \"on_conflict\": \"replace\"}}\n"
-        )
-    };
-    let batch = line("x") + &line("x");
-    sandbox.call("enqueue --batch -").stdin(batch).run().exits(0).prints("1\n2\n");
+    let line = r#"{"command": "true", "name": "x", "unique_key": "k", "on_conflict": "replace"}"#;
+    sandbox.call("enqueue --batch -").stdin(format!("{line}\n{line}\n")).run().exits(0).prints("1\n2\n");
     assert_eq!(sandbox.job(1)["replaced_by"], 2);
 }

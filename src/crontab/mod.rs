@@ -180,7 +180,7 @@ impl CrontabReader<'_> {
             CrontabLine::CrontabEntry(entry) => {
                 let is_busybox = self.around.is_busybox;
                 let mut readings = dialects::readings_of_times(&entry.schedule, is_busybox);
-                // Who pastes the command takes the times along.
+                // A person who pastes the command of a line that stays out keeps its times.
                 let of_times = readings.clone();
                 let with_times = |why: String| [vec![why], of_times].concat().join("; ");
                 if let Some(why) = dialects::cut_by_percent(&entry) {

@@ -41,7 +41,7 @@ struct State {
     /// When the thread is to end.
     end: Mutex<Option<Instant>>,
     /// Held while the thread is within a transaction.
-    is_in_transaction: Mutex<()>,
+    transaction: Mutex<()>,
 }
 
 impl Keeper {
@@ -78,10 +78,10 @@ impl Keeper {
     /// Keeps the thread out of its transactions until the guard is dropped, so that the process can be stopped: within one it would
     /// keep every other process from writing.
     pub(super) fn hold(&self) -> MutexGuard<'_, ()> {
-        lock(&self.state.is_in_transaction)
+        lock(&self.state.transaction)
     }
 
-    /// Lets it go on a little before it is dropped.
+    /// The thread goes on for up to [`LAST_ROUND`] before it ends: call this where the worker ends by itself.
     pub(super) fn finish(&self) {
         *lock(&self.state.end) = Some(Instant::now() + LAST_ROUND);
     }
@@ -116,12 +116,12 @@ impl Removal {
         let until = clock::now().minus(self.keep);
         let filter = PruneFilter { states, name: None, queue: None, until };
         let state = Arc::clone(&self.state);
-        let mut held = Some(lock(&state.is_in_transaction));
+        let mut held = Some(lock(&state.transaction));
         let mut began = Instant::now();
         let mut go_on = |_| {
             drop(held.take());
             thread::sleep(began.elapsed() * PAUSE);
-            held = Some(lock(&state.is_in_transaction));
+            held = Some(lock(&state.transaction));
             began = Instant::now();
             lock(&state.end).is_none_or(|end| began < end)
         };

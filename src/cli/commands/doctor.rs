@@ -233,8 +233,9 @@ fn check_held_jobs(workers: &[WorkerStatus], alive: usize, report: &mut Report) 
 /// The waiting jobs that cannot start on this machine: a sentence for each name and folder, about the newest of them. A dead network
 /// share can hold this up.
 fn waiting_in_vain(store: &Store) -> Result<Vec<String>> {
-    /// Nobody has more of them to look through, or to type.
+    /// Nobody has more of them to look through.
     const MAX_JOBS: usize = 10_000;
+    /// A command with more ids is not typed.
     const MAX_IDS: usize = 20;
     let pending = Filter { states: vec![StateFilter::State(JobState::Pending)], ..Filter::default() };
     let mut groups = BTreeMap::<_, Vec<JobRow>>::new();

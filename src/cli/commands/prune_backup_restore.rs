@@ -175,7 +175,7 @@ pub fn restore(global: &Global, args: &RestoreArgs, out: &mut Output) -> Result<
     }
     if !restored.fire_again.is_empty() {
         warn(&format!(
-            "fired since the copy was made, and may fire again for the same time: {}; to prevent that, type before you start a worker \
+            "these schedules fired since the copy was made, and may fire again for the same time: {}; to prevent that, type before you start a worker \
              for each: {}, then {}",
             listed(&restored.fire_again, MAX_NAMED),
             to_type("pause", "--schedule NAME"),
@@ -184,7 +184,9 @@ pub fn restore(global: &Global, args: &RestoreArgs, out: &mut Output) -> Result<
     }
     if !restored.lost_pauses.is_empty() {
         let names = listed(&restored.lost_pauses, MAX_NAMED);
-        warn(&format!("paused, but not in the copy: {names}; pause them again before you start a worker"));
+        warn(&format!(
+            "this was paused, but not in the copy: {names}; pause them again before you start a worker"
+        ));
     }
     if restored.kept.is_none() && restored.kept_log.is_none() {
         database::say_that_it_is_new(global, &db);

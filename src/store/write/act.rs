@@ -186,7 +186,7 @@ pub fn put_in_place(tx: &Tx, old: i64, new: i64) -> Result<bool> {
     Ok(true)
 }
 
-/// Lets the `run` and the calls that wait for the old job wait for the new one.
+/// The `run` and the calls that wait for the old job wait for the new one from here on.
 fn lead_on(tx: &Tx, old: i64, new: i64) -> Result<()> {
     let sql = "UPDATE workers SET run_job_id = ?2
                WHERE id = (SELECT run_worker_id FROM jobs WHERE id = ?1) AND run_job_id = ?1";

@@ -195,7 +195,7 @@ fn job_of_idempotency_key(tx: &Connection, job: &NewJob, index: usize) -> Result
     }
 }
 
-/// What the keys of a new job say.
+/// The answer of the keys of a new job.
 enum Keys {
     AreFree,
     /// This earlier job stands for it.
