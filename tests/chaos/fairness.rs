@@ -1,6 +1,7 @@
 //! Eight workers and eight enqueuers, or two hundred workers at once, all on one file: each gets its turn, and no job is run
 //! twice or forgotten.
 
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,10 @@ const EACH: usize = 8;
 
 /// Calls of each enqueuer in the short form.
 const CALLS: usize = 20;
+
+/// The crowds come one after the other: beside the first, for as long as `FAIRNESS_SECONDS` says, one of the two hundred may wait
+/// longer for the database than a call waits.
+static ONE_CROWD: Mutex<()> = Mutex::new(());
 
 /// The observations of an enqueuer.
 #[derive(Default)]
@@ -41,6 +46,7 @@ fn enqueue(sandbox: &Sandbox, until: Option<Instant>) -> Seen {
 
 #[test]
 fn sixteen_processes_on_one_file_all_get_their_turn() {
+    let _alone = ONE_CROWD.lock().unwrap_or_else(PoisonError::into_inner);
     let seconds = number("FAIRNESS_SECONDS");
     let sandbox = Sandbox::new("[jobs.note]\ncommand = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log'\n");
     sandbox.add("note");
@@ -87,6 +93,7 @@ fn sixteen_processes_on_one_file_all_get_their_turn() {
 #[test]
 fn two_hundred_workers_that_start_at_once_all_get_their_turn() {
     const WORKERS: usize = 200;
+    let _alone = ONE_CROWD.lock().unwrap_or_else(PoisonError::into_inner);
     let sandbox = Sandbox::new("[jobs.note]\ncommand = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log'\n");
     // Not in memory, because the lock is held for as long as a disk takes.
     let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on a disk");
