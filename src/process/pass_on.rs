@@ -61,15 +61,16 @@ impl PassOn {
         target.state().is_full().then(|| target.room.as_fd())
     }
 
-    /// The stream that could not be written to, as on a full disk, and why. A reader that is gone is no failure.
-    pub fn failure(&self) -> Option<(OutputStream, io::Error)> {
-        OutputStream::BOTH.into_iter().find_map(|stream| {
+    /// The stream that could not be written to, as on a full disk, and why. A reader that is gone is no failure. From here on both
+    /// are tried again: there may be room now for the words that say so.
+    pub fn take_failure(&self) -> Option<(OutputStream, io::Error)> {
+        let failures = OutputStream::BOTH.map(|stream| {
             let target = &self.lanes[stream as usize].target;
-            let failure = target.state().failures[stream as usize];
-            let failure =
-                failure.filter(|error| !is_reader_gone(&target.descriptors[stream as usize], *error));
+            let is_told = |error: &mut Errno| !is_reader_gone(&target.descriptors[stream as usize], *error);
+            let failure = target.state().failures[stream as usize].take_if(is_told);
             Some((stream, failure?.into()))
-        })
+        });
+        failures.into_iter().flatten().next()
     }
 
     /// Waits until all is written, at most this long. True if it is.
@@ -246,7 +247,7 @@ mod tests {
         pass_on.take(Stdout, &vec![0; 300_000]);
         assert!(pass_on.finish(Duration::MAX) && has_room(&pass_on));
         pass_on.take(Stdout, b"x");
-        assert!(pass_on.finish(Duration::MAX) && pass_on.failure().is_none());
+        assert!(pass_on.finish(Duration::MAX) && pass_on.take_failure().is_none());
     }
 
     #[test]
@@ -255,8 +256,12 @@ mod tests {
         let pass_on = PassOn::to([full.as_fd(), full.as_fd()]).unwrap();
         pass_on.take(Stderr, b"x");
         assert!(pass_on.finish(Duration::MAX));
-        let (stream, error) = pass_on.failure().unwrap();
+        let (stream, error) = pass_on.take_failure().unwrap();
         assert_eq!((stream, error.kind()), (Stderr, io::ErrorKind::StorageFull));
+        assert!(pass_on.take_failure().is_none());
+        pass_on.take(Stderr, b"x");
+        assert!(pass_on.finish(Duration::MAX));
+        assert!(pass_on.take_failure().is_some(), "it was tried again");
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub fn run(global: &Global, args: &RunArgs, out: &mut Output) -> Result<ExitStat
         (error.status, None)
     });
     stops.let_readers_finish(&pass_on);
-    let Some((stream, error)) = pass_on.failure() else { return Ok(status) };
+    let Some((stream, error)) = pass_on.take_failure() else { return Ok(status) };
     let name = if stream == OutputStream::Stdout { "standard output" } else { "standard error" };
     let kept = match job {
         Some(id) if out.json => format!("; {} has it", to_type("inspect", format_args!("{id} --json"))),
