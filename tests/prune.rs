@@ -155,6 +155,19 @@ fn it_says_which_jobs_it_leaves_for_others_and_why() {
 }
 
 #[test]
+fn it_says_that_it_leaves_what_was_replaced_while_the_new_job_has_not_ended() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("good --unique-key k --in 1h");
+    sandbox.run("enqueue good --unique-key k --in 1h --on-conflict replace").ok();
+    let left = "left job 1, because job 2 good, which has taken its place, has not ended; runner inspect 2 says why\n";
+    sandbox.run("prune --dry-run").ok().prints(&format!("would remove 0 jobs\n{left}"));
+    sandbox.run("prune --older-than 0s").ok().prints(&format!("removed 0 jobs\n{left}"));
+    sandbox.run("prune --older-than 0s --json").ok().prints("{\"removed\":0,\"left\":1}\n");
+    sandbox.run("cancel 2").ok();
+    sandbox.run("prune --older-than 0s").ok().prints("removed 2 jobs\n");
+}
+
+#[test]
 fn without_a_database_there_is_nothing_to_remove() {
     let sandbox = Sandbox::empty();
     sandbox.run("prune --older-than 1d").ok().shows("there is no database yet");

@@ -47,15 +47,16 @@ impl PruneFilter {
     pub const DEFAULT_STATES: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
 }
 
-/// The jobs that a prune leaves, because unfinished jobs are after them.
+/// The jobs that a prune leaves, because unfinished jobs are after them or have taken their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub jobs: u64,
     /// The first of them.
     pub id: i64,
-    /// An unfinished job that is after that one.
+    /// An unfinished job that is after that one, or has taken its place.
     pub dependent: i64,
     pub dependent_name: String,
+    pub is_in_its_place: bool,
 }
 
 /// When a job finished, and its id. Jobs are removed in this order.
@@ -65,10 +66,10 @@ type Position = (i64, i64);
 /// calls that wait for the one find the other by it. `unfinished` is the condition on `jobs AS w` for that.
 fn unneeded(job: &str, unfinished: &str) -> String {
     format!(
-        "NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS w ON w.id = d.job_id
-                     WHERE d.dependency_id = {job}.id AND {unfinished})
-         AND ({job}.state <> 'cancelled' OR {job}.replaced_by IS NULL
-              OR NOT EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = {job}.replaced_by AND {unfinished}))"
+        "(NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS w ON w.id = d.job_id
+                      WHERE d.dependency_id = {job}.id AND {unfinished})
+          AND ({job}.state <> 'cancelled' OR {job}.replaced_by IS NULL
+               OR NOT EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = {job}.replaced_by AND {unfinished})))"
     )
 }
 
@@ -90,18 +91,24 @@ impl Store {
         self.read(|tx| Ok(count(tx, filter, &condition)?.0))
     }
 
-    /// The selected jobs that [`Store::prune`] leaves, because unfinished jobs are after them; none if there are none.
+    /// The selected jobs that [`Store::prune`] leaves, because unfinished jobs are after them or have taken their place; none if there
+    /// are none.
     pub fn kept_for_others(&self, filter: &PruneFilter) -> Result<Option<Kept>> {
         let unfinished = unfinished(filter);
         self.read(|tx| {
             let (jobs, first) = count(tx, filter, &format!("NOT {}", unneeded("jobs", &unfinished)))?;
             let Some(id) = first else { return Ok(None) };
             let sql = format!(
-                "SELECT w.id, w.name FROM dependencies AS d JOIN jobs AS w ON w.id = d.job_id
-                 WHERE d.dependency_id = ?2 AND ?1 IS NOT NULL AND {unfinished} ORDER BY w.id LIMIT 1"
+                "SELECT w.id, w.name, d.is_in_its_place
+                 FROM (SELECT job_id, 0 AS is_in_its_place FROM dependencies WHERE dependency_id = ?2 UNION ALL
+                       SELECT replaced_by, 1 FROM jobs WHERE id = ?2 AND state = 'cancelled') AS d
+                 JOIN jobs AS w ON w.id = d.job_id
+                 WHERE ?1 IS NOT NULL AND {unfinished} ORDER BY d.is_in_its_place, w.id LIMIT 1"
             );
             maybe(tx, &sql, params![filter.until, id], |row| {
-                Ok(Kept { jobs, id, dependent: row.get("id")?, dependent_name: row.get("name")? })
+                let (dependent, dependent_name) = (row.get("id")?, row.get("name")?);
+                let is_in_its_place = row.get("is_in_its_place")?;
+                Ok(Kept { jobs, id, dependent, dependent_name, is_in_its_place })
             })
         })
     }
