@@ -212,6 +212,20 @@ fn the_holder_of_the_key_is_the_dependency_where_no_run_counts() {
 }
 
 #[test]
+fn the_job_in_the_place_of_a_run_counts_as_that() {
+    let sandbox = Sandbox::new(&NIGHT.replace("[jobs.backup]", "[jobs.backup]\nunique_key = 'disk'"));
+    sandbox.run("enqueue backup --in 1h").exits(0);
+    let full = sandbox.run("enqueue backup --on-conflict replace -- --full").exits(0).id();
+    let ids = sandbox.run("enqueue accounts").exits(0).ids();
+    assert!(sandbox.job(*ids.last().unwrap())["after"].to_string().contains(&full.to_string()));
+    sandbox.drain();
+    sandbox.run("prune --older-than 0s --name backup --state succeeded").ok();
+    // Nobody knows any more how it ended.
+    let (names, _) = rehearse(&sandbox, "accounts");
+    assert!(names.starts_with("backup "), "{names}");
+}
+
+#[test]
 fn a_chain_is_fired_as_it_was_applied() {
     let sandbox = Sandbox::new(NIGHT);
     sandbox.run("apply").ok();

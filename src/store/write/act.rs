@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::insert::{self, Due, NewJob};
 use super::{definition, dependencies, expire, stuck};
@@ -108,13 +108,18 @@ impl Store {
 
     /// The job that a person has put in the place of this one while it was waiting, or of that one in turn; else the job itself.
     pub fn changed_to(&self, id: i64) -> Result<i64> {
-        let sql = "WITH RECURSIVE changed (id) AS
-                       (VALUES (?1) UNION ALL
-                        SELECT j.replaced_by FROM changed JOIN jobs AS j ON j.id = changed.id
-                        WHERE j.state = 'cancelled' AND j.replaced_by > j.id)
-                   SELECT max(id) FROM changed";
-        self.read(|tx| one(tx, sql, [id], value))
+        self.read(|tx| changed_to(tx, id))
     }
+}
+
+/// The body of [`Store::changed_to`].
+pub fn changed_to(tx: &Connection, id: i64) -> Result<i64> {
+    let sql = "WITH RECURSIVE changed (id) AS
+                   (VALUES (?1) UNION ALL
+                    SELECT j.replaced_by FROM changed JOIN jobs AS j ON j.id = changed.id
+                    WHERE j.state = 'cancelled' AND j.replaced_by > j.id)
+               SELECT max(id) FROM changed";
+    one(tx, sql, [id], value)
 }
 
 pub fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {

@@ -3,6 +3,7 @@
 
 use rusqlite::params;
 
+use super::act;
 use super::expire::expire_and_get_state;
 use super::same_work::{is_same_file, task};
 use super::stuck;
@@ -25,8 +26,8 @@ pub enum ScheduledRun {
     TooOld(i64),
 }
 
-/// Finds the newest job of this name and job file without label and arguments, and says what it is for a job that depends on it. An
-/// expiry that is due is recorded first.
+/// Finds the newest job of this name and job file without label and arguments, or the one that has taken its place while it waited,
+/// and says what that is for a job that depends on it. An expiry that is due is recorded first.
 pub fn newest(tx: &Tx, name: &str, job_file: Option<i64>, schedule: OwnSchedule) -> Result<ScheduledRun> {
     // Ad hoc jobs and alerts do other work.
     let sql = format!(
@@ -36,9 +37,10 @@ pub fn newest(tx: &Tx, name: &str, job_file: Option<i64>, schedule: OwnSchedule)
         task("j"),
         is_same_file("j.job_file", "?2")
     );
-    let Some(id) = maybe(tx, &sql, params![name, job_file], value::<i64>)? else {
+    let Some(newest) = maybe(tx, &sql, params![name, job_file], value::<i64>)? else {
         return Ok(ScheduledRun::Missing);
     };
+    let id = act::changed_to(tx, newest)?;
     let state = expire_and_get_state(tx, id)?;
     Ok(match state {
         Some(JobState::Dead) if stuck::state(tx, id)?.is_some_and(|job| job.retryable) => {
@@ -46,6 +48,8 @@ pub fn newest(tx: &Tx, name: &str, job_file: Option<i64>, schedule: OwnSchedule)
         }
         Some(JobState::Succeeded) if !is_fresh(tx, id, schedule)? => ScheduledRun::TooOld(id),
         Some(_) => ScheduledRun::Counts(id),
+        // The job in its place was removed.
+        None if id != newest => ScheduledRun::Missing,
         None => return Err(StoreError::contradiction(format!("an index has job {id}, and no table"))),
     })
 }

@@ -136,7 +136,7 @@ impl Job {
         }
     }
 
-    fn is_of_other_file(&self, new: &NewJob) -> bool {
+    pub fn is_of_other_file(&self, new: &NewJob) -> bool {
         matches!((self.file, new.job_file), (Some(one), Some(other)) if one != other)
     }
 
@@ -149,6 +149,11 @@ impl Job {
         self.state = JobState::Dead;
         self.dead = Some((DeadReason::Expired, ErrorCode::built_in(EXPIRED)));
         self.changed_at = self.changed_at.max(self.expires_at.unwrap());
+    }
+
+    /// The job that has taken its place while it waited.
+    pub fn changed_to(&self) -> Option<i64> {
+        self.replaced_by.filter(|by| self.state == JobState::Cancelled && *by > self.id)
     }
 
     pub fn cancel_waiting(&mut self, now: Timestamp) {
@@ -404,9 +409,15 @@ impl Plain {
                 && !job.definition.is_alert()
                 && !job.is_of_other_file(wanted)
         };
-        let Some(id) = self.jobs.values().rfind(is_one).map(|job| job.id) else {
+        let Some(mut id) = self.jobs.values().rfind(is_one).map(|job| job.id) else {
             return ScheduledRun::Missing;
         };
+        while let Some(by) = self.jobs.get(&id).and_then(Job::changed_to) {
+            id = by;
+        }
+        if !self.jobs.contains_key(&id) {
+            return ScheduledRun::Missing;
+        }
         self.expire(id, now);
         let job = &self.jobs[&id];
         let oldest = wanted.own_schedule.and_then(|schedule| schedule.fresh_within).map(|age| now.minus(age));
