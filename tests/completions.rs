@@ -46,6 +46,7 @@ fn verbs_and_options() {
         ("enqueue --max-a", "--max-attempts"),
         ("work --log ", "text json"),
         ("enqueue --on-conflict ", "skip replace error"),
+        ("run --on-conflict ", "skip replace error"),
         ("completions ", "bash elvish fish powershell zsh"),
         ("check x --signal SIGK", "SIGKILL"),
         ("prune --state ", "succeeded cancelled dead"),
@@ -61,9 +62,15 @@ fn verbs_and_options() {
 #[test]
 fn names_of_the_job_file() {
     let sandbox = Sandbox::new(JOBS);
-    for verb in
-        ["enqueue ", "enqueue nightly-", "inspect jobs --name ", "retry --dead --name ", "prune --name "]
-    {
+    for verb in [
+        "enqueue ",
+        "enqueue nightly-",
+        "run ",
+        "run nightly-",
+        "inspect jobs --name ",
+        "retry --dead --name ",
+        "prune --name ",
+    ] {
         let line = format!("runner {verb}");
         assert_eq!(offered(&sandbox, &line), ["nightly-backup", "nightly-report"], "{verb}");
     }
@@ -126,6 +133,7 @@ fn files() {
     assert_eq!(offered(&sandbox, "runner enqueue --cwd f"), ["folder/"]);
     assert_eq!(offered(&sandbox, "runner check job"), ["jobs.toml"]);
     assert_eq!(offered(&sandbox, "runner enqueue nightly-backup -- j"), ["jobs.toml"]);
+    assert_eq!(offered(&sandbox, "runner run nightly-backup -- j"), ["jobs.toml"]);
 }
 
 #[test]

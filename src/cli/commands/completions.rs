@@ -93,7 +93,8 @@ fn with_candidates(cli: Command, typed: &Arc<Typed>) -> Command {
     // The words after `--` are a command or its arguments, most often files.
     if typed.has("--") {
         let path = |word: Arg| if word.is_positional() { word.value_hint(ValueHint::AnyPath) } else { word };
-        return cli.mut_subcommand("enqueue", |verb| verb.mut_args(path));
+        let with_paths = |verb: Command| verb.mut_args(path);
+        return cli.mut_subcommand("enqueue", with_paths).mut_subcommand("run", with_paths);
     }
     cli.mut_subcommands(|verb| {
         let name = verb.get_name().to_owned();
@@ -157,10 +158,10 @@ fn candidates(verb: &str, argument: &str) -> Option<Candidates> {
     use StateFilter::{State, Warned};
     const UNFINISHED: &[StateFilter] = &[State(JobState::Pending), State(JobState::Running)];
     Some(match (verb, argument) {
-        ("enqueue", "name") => return None,
-        ("enqueue", "names") | (_, "name") => declared,
-        ("enqueue", "on_conflict") => |_| words(["skip", "replace", "error"]),
-        ("enqueue", "after" | "after_any") => |typed| jobs(typed, &[]),
+        ("enqueue" | "run", "name") => return None,
+        ("enqueue" | "run", "names") | (_, "name") => declared,
+        ("enqueue" | "run", "on_conflict") => |_| words(["skip", "replace", "error"]),
+        ("enqueue" | "run", "after" | "after_any") => |typed| jobs(typed, &[]),
         ("check", "signal") => |_| words((1..=31).map(signal::name)),
         ("inspect", "what") => |typed| words(list_words()).into_iter().chain(jobs(typed, &[])).collect(),
         ("inspect", "dead_reason") => |_| words(DeadReason::ALL.iter().map(|reason| reason.as_str())),
