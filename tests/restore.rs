@@ -457,7 +457,7 @@ fn what_fired_since_the_copy_and_pauses_that_are_not_in_it_are_named() {
     sandbox
         .run("restore copy.db")
         .says("fired since the copy was made, and may fire again for the same time: boot, pay;")
-        .says("paused, but not in the copy: everything, queue net, schedule later;")
+        .says("paused, and is not in the copy, or not for as long: everything, queue net, schedule later;")
         .exits(0);
     for name in ["boot", "pay"] {
         sandbox.run(&format!("pause --schedule {name}")).exits(0);
@@ -465,7 +465,36 @@ fn what_fired_since_the_copy_and_pauses_that_are_not_in_it_are_named() {
     }
     sandbox.run("work --until-idle").exits(0);
     assert_eq!(sandbox.log().len(), 2);
+    // A pause that was to end has no end since, and two others are over.
+    for line in ["pause kept --for 1h", "pause --all", "pause past --for 1ms"] {
+        sandbox.run(line).exits(0);
+    }
+    sandbox.run("backup paused.db").ok();
+    for line in ["pause kept", "resume --all"] {
+        sandbox.run(line).exits(0);
+    }
+    sandbox
+        .run("restore paused.db")
+        .says("not for as long: queue kept; pause")
+        .says("paused again, as it was in the copy: everything; runner resume … ends it")
+        .exits(0);
+    sandbox.run("resume --all").exits(0);
     // The same copy once more: nothing has happened since.
     sandbox.run("backup again.db").ok();
     sandbox.run("restore again.db").ok().quietly();
+}
+
+#[test]
+fn a_schedule_that_was_renamed_since_the_copy_is_named_by_its_jobs() {
+    let jobs = "[jobs.pay]\ncommand = 'echo pay >> log'\nschedule = '0 2 * * *'\n";
+    let sandbox = Sandbox::new(jobs);
+    sandbox.run("apply").exits(0);
+    sandbox
+        .sql()
+        .run("UPDATE schedules SET next_at = next_at - 86400000, applied_at = applied_at - 172800000");
+    sandbox.run("backup copy.db").ok();
+    sandbox.run("work --until-idle").exits(0);
+    sandbox.write("jobs.toml", jobs.replace("jobs.pay", "jobs.wages"));
+    sandbox.run("apply").exits(0);
+    sandbox.run("restore copy.db").says("may fire again for the same time: pay;").exits(0);
 }

@@ -3,6 +3,7 @@
 //! The copy is complete and on disk before one rename exchanges the two files. It goes on with the ids of the database that
 //! it replaces, as far as those can be read: other programs may hold ids that were given out since the copy was made.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
@@ -47,8 +48,10 @@ pub struct Restored {
     pub uncertain_jobs: u64,
     /// The schedules that have fired for times which the copy still has before it.
     pub fire_again: Vec<String>,
-    /// The queues and schedules, and `everything`, that were paused and are not in the copy.
+    /// The queues and schedules, and `everything`, that were paused and are not in the copy, or not for as long.
     pub lost_pauses: Vec<String>,
+    /// Those that are paused in the copy, and were not any more.
+    pub paused_again: Vec<String>,
 }
 
 /// A job that is unfinished in the copy, and was not in the database that was replaced.
@@ -163,7 +166,7 @@ impl Store {
             run_again(tx, old, &mut restored)?;
             if let Some(old) = old {
                 restored.fire_again = fire_again(tx, old)?;
-                restored.lost_pauses = lost_pauses(tx, old);
+                compare_pauses(tx, old, &mut restored);
             }
             Ok(restored)
         })
@@ -236,33 +239,50 @@ fn run_again(tx: &Tx, old: Option<&Connection>, restored: &mut Restored) -> Resu
     Ok(())
 }
 
-/// The schedules that fired in the old database after the copy was made. A boot is known by its id.
+/// The schedules that fired in the old database after the copy was made. A boot is known by its id. One that was renamed or removed
+/// since is known by its jobs.
 fn fire_again(tx: &Tx, old: &Connection) -> Result<Vec<String>> {
     let schedules = all(tx, "SELECT name, next_at, boot_id FROM schedules ORDER BY name", [], |row| {
         Ok((row.get::<_, String>("name")?, row.get("next_at")?, row.get("boot_id")?))
     })?;
     let has_fired = |(name, next_at, boot_id): &(String, Option<Timestamp>, Option<String>)| {
         let sql = "SELECT coalesce(last_fired_at >= ?2, 0) OR coalesce(boot_id <> ?3, 0) FROM schedules WHERE name = ?1";
-        maybe(old, sql, params![name, next_at, boot_id], value::<bool>).is_ok_and(|found| found == Some(true))
+        let jobs = "SELECT 1 FROM jobs WHERE name = ?1 AND scheduled_for >= ?2 LIMIT 1";
+        let is_found = |found: Result<Option<bool>>| found.is_ok_and(|found| found == Some(true));
+        is_found(maybe(old, sql, params![name, next_at, boot_id], value))
+            || is_found(maybe(old, jobs, params![name, next_at], value))
     };
     Ok(schedules.into_iter().filter(has_fired).map(|(name, ..)| name).collect())
 }
 
-/// The pauses of the old database that the copy has not, as far as they can be read. The file of an older version has no pause of
-/// everything.
-fn lost_pauses(tx: &Tx, old: &Connection) -> Vec<String> {
-    [
-        "SELECT 'everything' FROM pause_of_all",
-        "SELECT 'queue ' || name FROM queues WHERE paused ORDER BY name",
-        "SELECT 'schedule ' || name FROM schedules WHERE paused ORDER BY name",
+/// Compares the pauses of both databases that have not ended, as far as those of the old one can be read.
+fn compare_pauses(tx: &Tx, old: &Connection, restored: &mut Restored) {
+    let (kept, old) = (pauses(tx, tx.now), pauses(old, tx.now));
+    let is_shorter = |name: &String, than: &Timestamp| kept.get(name).is_none_or(|until| until < than);
+    restored.lost_pauses =
+        old.iter().filter(|(name, until)| is_shorter(name, until)).map(|(name, _)| name.clone()).collect();
+    restored.paused_again = kept.into_keys().filter(|name| !old.contains_key(name)).collect();
+}
+
+/// What is paused, `everything` or the kind and the name, and until when; a pause that a person ends has no end before the last time.
+fn pauses(connection: &Connection, now: Timestamp) -> BTreeMap<String, Timestamp> {
+    const LAST: Timestamp = Timestamp(i64::MAX);
+    let read = |sql: &str| {
+        all(connection, sql, [], |row| {
+            let until: Option<Timestamp> = row.get("paused_until")?;
+            Ok((row.get::<_, String>("what")?, until.unwrap_or(LAST)))
+        })
+    };
+    let pauses = [
+        "SELECT 'everything' AS what, paused_until FROM pause_of_all",
+        "SELECT 'queue ' || name AS what, paused_until FROM queues WHERE paused",
+        "SELECT 'schedule ' || name AS what, paused_until FROM schedules WHERE paused",
     ]
     .into_iter()
-    .flat_map(|sql| {
-        let paused = |connection: &Connection| all(connection, sql, [], value::<String>).unwrap_or_default();
-        let kept = paused(tx);
-        paused(old).into_iter().filter(move |name| !kept.contains(name))
-    })
-    .collect()
+    // In a file of 1.0 no pause has an end, and there is none of everything.
+    .flat_map(|sql| read(sql).or_else(|_| read(&sql.replace("paused_until", "NULL AS paused_until"))))
+    .flatten();
+    pauses.filter(|(_, until)| *until > now).collect()
 }
 
 /// The path at which the old database is kept: `FILE.replaced-1`, or the next number that is free. A link is not followed.

@@ -78,12 +78,13 @@ fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<(Option<Ke
     let mut words = vec![format!("{verb} {}", counted(jobs, "job"))];
     let (for_others, for_deaths) = kept.unwrap_or_default();
     let mut left = for_deaths;
-    if let Some(Kept { jobs, id, dependent, dependent_name }) = for_others {
+    if let Some(Kept { jobs, id, dependent, dependent_name, is_in_its_place }) = for_others {
         left += jobs;
+        let relation = if is_in_its_place { "has taken its place" } else { "is after it" };
         let more = jobs - 1;
         let others = if more == 0 { String::new() } else { format!(", and {more} more for the same reason") };
         words.push(format!(
-            "left job {id}, because job {dependent} {dependent_name}, which is after it, has not ended{others}; \
+            "left job {id}, because job {dependent} {dependent_name}, which {relation}, has not ended{others}; \
              {} says why",
             to_type("inspect", dependent)
         ));
@@ -185,7 +186,14 @@ pub fn restore(global: &Global, args: &RestoreArgs, out: &mut Output) -> Result<
     if !restored.lost_pauses.is_empty() {
         let names = listed(&restored.lost_pauses, MAX_NAMED);
         warn(&format!(
-            "this was paused, but not in the copy: {names}; pause them again before you start a worker"
+            "this was paused, and is not in the copy, or not for as long: {names}; pause them again before you start a worker"
+        ));
+    }
+    if !restored.paused_again.is_empty() {
+        let names = listed(&restored.paused_again, MAX_NAMED);
+        warn(&format!(
+            "this is paused again, as it was in the copy: {names}; {} ends it",
+            to_type("resume", "…")
         ));
     }
     if restored.kept.is_none() && restored.kept_log.is_none() {
