@@ -164,3 +164,15 @@ fn a_person_is_told_that_no_worker_runs() {
     assert_eq!(shown.trim(), "5");
     worker.kill();
 }
+
+#[test]
+fn a_key_whose_job_was_replaced_leads_on_to_the_new_one() {
+    let sandbox = Sandbox::new("[jobs.load]\ncommand = 'true'\nunique_key = 'load'\n");
+    sandbox.run("enqueue load --in 1h --idempotency-key once").ok();
+    sandbox.run("enqueue load --in 1h --on-conflict replace").ok();
+    sandbox
+        .run("enqueue load --idempotency-key once")
+        .exits(0)
+        .prints("1\n")
+        .says("nothing new: job 1 has this key, and job 2 has taken its place\n");
+}

@@ -71,6 +71,18 @@ fn what_differs_is_named_by_its_key() {
 }
 
 #[test]
+fn an_alert_does_not_differ_by_what_it_tells_of() {
+    let sandbox = Sandbox::new(
+        "[jobs.bad]\ncommand = 'exit 1'\nmax_attempts = 1\non_dead = 'mail'\n[jobs.mail]\ncommand = 'exit 1'\nmax_attempts = 1\n",
+    );
+    sandbox.finish("bad");
+    for line in ["inspect 2", "inspect dead", "retry --dead --dry-run"] {
+        let ran = sandbox.run(line).exits(0);
+        assert!(!ran.stdout.contains("differs") && !ran.stderr.contains("differs"), "{ran}");
+    }
+}
+
+#[test]
 fn a_changed_directory_is_told_and_an_ad_hoc_job_is_not_compared() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("worse");

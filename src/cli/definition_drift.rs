@@ -57,7 +57,9 @@ pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a Job
 pub fn differing_keys(file: &JobFile, job: &JobRow) -> Vec<String> {
     match file.job(&job.definition.name) {
         Some(declared) if !job.definition.ad_hoc && may_run_again(job) => {
-            differences(&job.definition, &declared.definition)
+            let mut present = declared.definition.clone();
+            present.keep_alert_variables(&job.definition);
+            differences(&job.definition, &present)
         }
         _ => Vec::new(),
     }

@@ -189,6 +189,9 @@ pub fn held_key(wanted: &NewJob, job: &JobRow) -> String {
     };
     let since = if job.state.is_final() { "at" } else { "since" };
     let (id, state, at) = (job.id, job.state, local_time(job.changed_at));
+    if let Some(by) = job.replaced_by {
+        return format!("nothing new: job {id} has this key, and job {by} has taken its place");
+    }
     if matches!(state, JobState::Dead | JobState::Cancelled) {
         let retry = to_type("retry", id);
         return format!("nothing new: job {id} has this key and is {state}; {retry} puts it back");
