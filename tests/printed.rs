@@ -26,7 +26,8 @@ fn every_help_has_examples() {
     let sandbox = Sandbox::empty();
     sandbox.run("--help").ok().quietly().shows("\nExamples:\n");
     sandbox.run("--version").ok().shows("runner ");
-    for verb in verbs(&sandbox) {
+    let within = ["service install", "service remove"].map(str::to_owned);
+    for verb in verbs(&sandbox).into_iter().chain(within) {
         let help = sandbox.run(&format!("{verb} --help")).ok().quietly();
         let (_, examples) = help.stdout.split_once("\nExamples:\n").unwrap_or_else(|| panic!("none: {help}"));
         assert!(examples.contains(&format!("runner {verb}")), "{help}");

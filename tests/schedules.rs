@@ -75,6 +75,11 @@ fn a_name_that_no_schedule_has_is_told() {
         .ok()
         .shows("no schedules\n");
     ran.says("no schedule has the name hourli; did you mean hourly?");
+    sandbox
+        .run("inspect schedules --name hourly --next 1s")
+        .ok()
+        .prints("no schedule fires in that time\n")
+        .quietly();
     sandbox.run("inspect schedules --name other --json --fail-if-any").prints("").says("the name other").ok();
     sandbox.run("inspect schedules --name other -q").ok().quietly();
     sandbox.run("inspect stats --name hourli").says("no job has the name hourli; did you mean hourly?").ok();

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::cli::values;
+use crate::cli::{help, values};
 use crate::text::Millis;
 
 #[derive(Debug, Args)]
@@ -55,8 +55,10 @@ pub struct ServiceArgs {
 #[derive(Debug, Subcommand)]
 pub enum ServiceAct {
     /// Start a worker now, and after each boot
+    #[command(after_help = help::SERVICE)]
     Install(ServiceInstallArgs),
     /// Undo that, exactly
+    #[command(after_help = help::SERVICE)]
     Remove(ServiceRemoveArgs),
 }
 

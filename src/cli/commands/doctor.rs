@@ -38,7 +38,7 @@ struct Report {
     /// The version of the file.
     schema_version: Option<Version>,
     job_file: Option<String>,
-    job_file_from: &'static str,
+    job_file_from: Option<&'static str>,
     jobs_declared: Option<usize>,
     /// None, like `attention`, if the database is too damaged to tell.
     workers_alive: Option<usize>,
@@ -153,12 +153,12 @@ fn check_job_file(global: &Global, report: &mut Report) {
         }
     };
     report.job_file = Some(path.display().to_string());
-    report.job_file_from = match global.file {
+    report.job_file_from = Some(match global.file {
         Some(_) => "--file",
         None if is_set("RUNNER_FILE") => "$RUNNER_FILE",
         None if path.parent().is_some_and(is_above) => "this folder or one above it",
         None => "the user's",
-    };
+    });
     match JobFile::read(&path) {
         Ok(file) => report.jobs_declared = Some(file.jobs.len()),
         Err(error) => {
@@ -251,8 +251,15 @@ fn waiting_in_vain(store: &Store) -> Result<Vec<String>> {
         } else {
             jobs.iter().rev().map(|job| job.id.to_string()).collect::<Vec<_>>().join(" ")
         };
-        let way = newest.file.is_some().then(|| {
-            format!("; {} takes the present definition", to_type("change", format!("{which} --redefine")))
+        let way = newest.file.as_deref().map(|file| {
+            let is_there = Path::new(file).is_file();
+            let moved = if is_there { "" } else { " --file PATH" };
+            let of = if is_there {
+                "the present definition"
+            } else {
+                "that of the job file which stands there now"
+            };
+            format!("; {} takes {of}", to_type("change", format!("{which} --redefine{moved}")))
         });
         (!missing.is_empty()).then(|| {
             format!(
@@ -344,7 +351,8 @@ fn show_facts(out: &mut Output, report: &Report) {
     let declared = report.jobs_declared.map(|jobs| format!(", {}", counted(jobs, "job"))).unwrap_or_default();
     match &report.job_file {
         Some(path) => {
-            fact("job file", format!("{} (from {}){declared}", safe_line(path), report.job_file_from));
+            let from = report.job_file_from.unwrap_or_default();
+            fact("job file", format!("{} (from {from}){declared}", safe_line(path)));
         }
         None => fact("job file", format!("none found; {} writes one", to_type("init", ""))),
     }

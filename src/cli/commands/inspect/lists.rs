@@ -90,7 +90,10 @@ pub(super) fn warn_of_unknown_schedule(store: &Store, filter: &Filter) -> Result
     if let Some(name) = &filter.name {
         let schedules = store.schedules()?;
         let known = schedules.iter().map(StoredSchedule::name);
-        warn(&suggest::unknown_text("no schedule has the name", name, known));
+        // One that is there may have no time within the span that was asked for.
+        if known.clone().all(|known| known != name) {
+            warn(&suggest::unknown_text("no schedule has the name", name, known));
+        }
     }
     Ok(())
 }
