@@ -94,10 +94,13 @@ fn keys_of_two_projects() {
             .says("/a/jobs.toml");
     }
     run_in(&sandbox, "b", "enqueue deploy --idempotency-key tonight").exits(65).says("another job file");
-    // A job of another name meets the key as ever, and is not taken for the holder.
-    run_in(&sandbox, "b", "run b").says("job 1").ok();
-    assert_eq!(sandbox.job(1)["state"], "pending");
-    assert_eq!(sandbox.count_jobs(), 1);
+    // A job of another name meets the key as ever, and is not taken for the holder, which comes first.
+    run_in(&sandbox, "b", "run b")
+        .says("goes on with job 1 deploy")
+        .says("comes after it")
+        .ok()
+        .prints("a\n");
+    assert_eq!(sandbox.states(), ["deploy succeeded", "b succeeded"]);
 }
 
 #[test]
@@ -346,6 +349,35 @@ fn the_next_release_behind_a_link_keeps_keys_and_history() {
     assert_eq!(sandbox.count_jobs(), 2);
     let by_file = sandbox.call("enqueue deploy --file current/jobs.toml").run().ok();
     assert_eq!(by_file.stderr.matches("are those of").count(), 0, "{by_file}");
+}
+
+#[test]
+fn apply_and_redefine_take_the_next_release_behind_a_link() {
+    let jobs = "[jobs.load]\ncommand = 'echo PROJECT >> ../log; [ PROJECT = b ]'\nmax_attempts = 1\n\
+                schedule = '0 4 * * *'\nqueue = 'net'\n[queues.net]\nmax_running = 1\n";
+    for applies_first in [true, false] {
+        let sandbox = two(jobs);
+        symlink("a", sandbox.path("current")).expect("a link");
+        run_at_link(&sandbox, "apply").exits(0);
+        run_at_link(&sandbox, "run load -q").exits(1);
+        fs::remove_file(sandbox.path("current")).expect("it is there");
+        symlink("b", sandbox.path("current")).expect("a link");
+        if applies_first {
+            let said = "/a/jobs.toml, to which the link led before: it is taken over";
+            run_at_link(&sandbox, "apply").exits(0).says(said);
+        }
+        // Called elsewhere, too.
+        sandbox.run("retry 1 --redefine").exits(0).prints("2\n");
+        sandbox.drain();
+        assert_eq!(sandbox.log(), ["a", "b"]);
+        assert!(sandbox.job(2)["file"].as_str().is_some_and(|file| file.ends_with("/b/jobs.toml")));
+        let schedule = sandbox.run("inspect schedules --json").ok().json();
+        assert!(schedule["file"].as_str().is_some_and(|file| file.ends_with("/b/jobs.toml")), "{schedule}");
+        let applied = run_at_link(&sandbox, "apply").exits(0);
+        assert_eq!(applied.stdout.contains("nothing changes"), applies_first, "{applied}");
+        run_at_link(&sandbox, "apply").exits(0).shows("nothing changes");
+        sandbox.run("doctor").ok();
+    }
 }
 
 #[test]

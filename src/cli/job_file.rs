@@ -79,8 +79,8 @@ pub fn as_named<'a>(file: &Path, definitions: impl Iterator<Item = &'a JobDefini
     let leads_here = |path: &PathBuf| fs::canonicalize(path).is_ok_and(|to| to == file) && is_trusted(path);
     // A link that was turned to the next release still says where the paths of the former one started.
     let was_turned = |path: &PathBuf| {
-        let is_behind_link =
-            path.parent().is_some_and(|folder| fs::canonicalize(folder).is_ok_and(|to| to != folder));
+        let is_behind_link = path.is_symlink()
+            || path.parent().is_some_and(|folder| fs::canonicalize(folder).is_ok_and(|to| to != folder));
         is_behind_link && path.is_file() && is_trusted(path)
     };
     let links = || folders.iter().rev().flat_map(|folder| names.map(|name| folder.join(name)));

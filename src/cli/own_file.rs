@@ -16,6 +16,7 @@ use super::job_file;
 use super::named_file::{self, NoText};
 use crate::jobfile::{self, JobFile};
 use crate::model::JobDefinition;
+use crate::paths::foreign_link;
 use crate::store::JobRow;
 use crate::text::shown_path;
 
@@ -44,7 +45,7 @@ impl<'a> OwnFiles<'a> {
         let path = job.file.as_ref().filter(|_| !self.is_named());
         let is_guessed = path.is_none() && !self.is_named();
         let as_named = |path: &String| job_file::as_named(Path::new(path), iter::once(&*job.definition));
-        let path = path.map(|path| (path.clone(), as_named(path)));
+        let path = path.map(|path| next_release(job).unwrap_or_else(|| (path.clone(), as_named(path))));
         let mut read = self.read.borrow_mut();
         let file = read.entry(path.clone()).or_insert_with(|| {
             let read = path.map_or_else(
@@ -69,6 +70,14 @@ impl<'a> OwnFiles<'a> {
     pub fn is_named(&self) -> bool {
         self.global.file.is_some() || std::env::var_os("RUNNER_FILE").is_some_and(|path| !path.is_empty())
     }
+}
+
+/// The file to which the link leads now that led to the file of this job, and the path with the link; none if it still leads there.
+fn next_release(job: &JobRow) -> Option<(String, PathBuf)> {
+    let named = PathBuf::from(job.file_link.as_ref()?);
+    let is_used = foreign_link(&named).is_none() && named.is_file();
+    let path = is_used.then(|| job_file::canonical(&named).ok())??;
+    (Some(&path) != job.file.as_ref()).then_some((path, named))
 }
 
 const HINT: &str = "--file names the one to take";

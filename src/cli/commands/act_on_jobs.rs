@@ -285,7 +285,8 @@ impl Selected {
             let path = job_file::path_of(&file)?;
             let planner = Planner::of_file(global, "enqueue", now, file);
             let Some(mut job) = planner.replacement(old)? else { continue };
-            if files.is_named() && !dry_run {
+            let is_own = old.file.as_ref().is_none_or(|own| *own == path.path);
+            if (files.is_named() || !is_own) && !dry_run {
                 job.job_file = Some(store.register_job_file(&path, &[&old.definition.name])?.id);
             }
             new.insert(old.id, job);

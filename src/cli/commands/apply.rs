@@ -55,9 +55,13 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
         out,
     );
     let apply = |store: &mut Store| -> Result<_> {
+        // A link that was turned leads to the next release of what was applied.
+        let before = declaring.as_ref().map(|file| store.files_behind_link(file)).transpose()?;
+        let is_former = |other: &String| before.as_ref().is_some_and(|before| before.contains(other));
         let others = store.applied_files()?.into_iter();
-        let take_over: Vec<_> =
-            others.filter(|other| args.take_over || paths::is_gone(Path::new(other))).collect();
+        let take_over: Vec<_> = others
+            .filter(|other| args.take_over || is_former(other) || paths::is_gone(Path::new(other)))
+            .collect();
         let declared = Declarations {
             file: &path,
             schedules: &wanted,
@@ -65,7 +69,8 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
             queues: &queues,
             take_over: &take_over,
         };
-        store.apply(declared).map_err(|error| refusal(error, &path))
+        let named = declaring.as_ref().map_or(path.as_str(), |file| &file.named);
+        store.apply(declared).map_err(|error| refusal(error, named))
     };
     let now = clock::now();
     let (mut workers, mut waiting) = (None, Vec::new());
@@ -103,6 +108,8 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
     for (Applied { name, .. }, owner) in applied.iter().filter_map(|it| Some((it, it.taken_from.as_ref()?))) {
         if paths::is_gone(Path::new(owner)) {
             warn(&format!("{name} was applied from {owner}, which is gone: it is taken over"));
+        } else if !args.take_over {
+            warn(&format!("{name} was applied from {owner}, to which the link led before: it is taken over"));
         }
     }
     for Applied { name, kind, .. } in &applied {

@@ -89,6 +89,8 @@ pub struct JobRow {
     /// The row of the job file that declares it, and the path of that; none of an ad hoc job, and where it is not known.
     pub job_file: Option<i64>,
     pub file: Option<String>,
+    /// The path by which the file was named last, if links led from there to [`JobRow::file`].
+    pub file_link: Option<String>,
     /// The row id of the `run` that keeps the job for itself, unless that is dead and recovered. Lists do not read this.
     pub run_worker_id: Option<i64>,
 }
@@ -109,7 +111,7 @@ impl Store {
             } else if job.dead_reason == Some(DeadReason::Expired) {
                 job.waits_for = stuck::unmet_at_expiry(tx, id)?;
             }
-            if job.state == JobState::Pending && version_of(tx)? >= needs_version::OF_RUNS {
+            if !job.state.is_final() && version_of(tx)? >= needs_version::OF_RUNS {
                 job.run_worker_id = kept_by_run::keeper(tx, id)?;
             }
             Ok(Some(job))
@@ -184,6 +186,7 @@ fn dead_by_time(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) 
 const COLUMNS: &str =
     "j.id, j.state, d.definition, j.needs_version, j.queue, j.priority, j.unique_key, j.args_nul, j.idempotency_key, j.label, j.task_hash, j.job_file,
     (SELECT path FROM job_files AS f WHERE f.id = j.job_file) AS file,
+    (SELECT nullif(named_path, path) FROM job_files AS f WHERE f.id = j.job_file) AS file_link,
     j.enqueued_at, j.run_at, j.expires_at, j.changed_at, j.started_at, j.attempts, j.attempts_used, w.name AS worker_name,
     j.cancel_requested_at, j.error_code, j.dead_reason, j.result,
     (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_error_code,
@@ -271,6 +274,7 @@ impl JobRow {
                 needs_version: Version(row.get("needs_version")?),
                 job_file,
                 file,
+                file_link,
                 run_worker_id: None,
             }
         );

@@ -36,7 +36,8 @@ impl Store {
     /// Finds or makes the row of this job file, which declares these jobs.
     ///
     /// A file that is gone is no other file. So where this one has no job yet of one of these names, it takes over all that a file
-    /// which is gone and had one has left. It also takes over what came from another file by the same link.
+    /// which is gone and had one has left. It also takes over what came from another file by the same
+    /// link, and what was applied from that.
     pub fn register_job_file(&mut self, file: &JobFilePath, names: &[&str]) -> Result<RegisteredFile> {
         let names: BTreeSet<&str> = names.iter().copied().collect();
         let known = "SELECT id FROM job_files WHERE path = ?1 AND (named_path IS ?2 OR ?1 = ?2)";
@@ -63,6 +64,9 @@ impl Store {
             };
             let sql = "UPDATE job_files SET path = ?2, named_path = ?3 WHERE id = ?1";
             run(tx, sql, params![id, file.path, file.named])?;
+            if let Some((_, path)) = former.as_ref().filter(|(_, path)| !paths::is_gone(Path::new(path))) {
+                take_over_what_was_applied(tx, path, &file.path)?;
+            }
             Ok(RegisteredFile { id, moved_from: former.map(|(_, path)| path) })
         })
     }
@@ -79,12 +83,28 @@ impl Store {
         self.read(|tx| all(tx, &sql, [name], value))
     }
 
+    /// The paths of other files to which the link led by which the caller came to this one.
+    pub fn files_behind_link(&self, file: &JobFilePath) -> Result<HashSet<String>> {
+        let sql = "SELECT path FROM job_files WHERE named_path = ?1 AND path <> ?1 AND path <> ?2";
+        Ok(self.read(|tx| all(tx, sql, [&file.named, &file.path], value))?.into_iter().collect())
+    }
+
     /// The paths of the files of these jobs, as far as they are known.
     pub fn files_of_jobs(&self, jobs: &[i64]) -> Result<HashSet<String>> {
         let sql = "SELECT path FROM job_files WHERE id IN
                        (SELECT job_file FROM jobs WHERE id IN (SELECT value FROM json_each(?1)))";
         Ok(self.read(|tx| all(tx, sql, [json!(jobs).to_string()], value))?.into_iter().collect())
     }
+}
+
+/// Makes the schedules and limits that were applied from the release before those of the next one. What they say stays until that is
+/// applied, and what they enqueue is its work.
+fn take_over_what_was_applied(tx: &Tx, from: &str, to: &str) -> Result<()> {
+    run(tx, "UPDATE schedules SET file = ?2 WHERE file = ?1", [from, to])?;
+    for column in ["max_running_file", "rate_file"] {
+        run(tx, &format!("UPDATE queues SET {column} = ?2 WHERE {column} = ?1"), [from, to])?;
+    }
+    Ok(())
 }
 
 /// The paths of these rows.

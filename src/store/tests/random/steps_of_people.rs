@@ -241,7 +241,7 @@ impl History {
         let last = job.and_then(|job| job.attempts.last().cloned());
         let is_stuck = self.plain.is_stuck(id, Some(now));
         let shown = job.map(|job| {
-            let keeper = self.plain.keeper(job).filter(|_| job.state == JobState::Pending);
+            let keeper = self.plain.keeper(job).filter(|_| job.is_unfinished());
             JobRow { run_worker_id: keeper, ..whole::shown(&self.plain, job, now) }
         });
         let expected = (shown, last.clone(), last, is_stuck);

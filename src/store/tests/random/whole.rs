@@ -137,6 +137,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         waits_for: Vec::new(),
         job_file: job.file,
         file: job.file.map(|id| plain.files[usize::try_from(id).unwrap() - 1].clone()),
+        file_link: None,
         run_worker_id: None,
         needs_version: needs_version(&job),
         id: job.id,
