@@ -239,6 +239,61 @@ fn a_key_that_nobody_living_serves_is_taken_on() {
 }
 
 #[test]
+fn other_work_that_holds_the_key_and_is_left_to_nobody_comes_before_its_own() {
+    let jobs = "[jobs.load]\ncommand = 'echo load $* >> log'\nunique_key = 'k'\n\
+                [jobs.report]\ncommand = 'echo report >> log'\nafter = ['load']\n";
+    for (left, call, log) in [
+        ("load --label monday -- monday", "load --label tuesday -- tuesday", ["load monday", "load tuesday"]),
+        ("load -- --full", "load", ["load --full", "load"]),
+        ("load", "load -- --full", ["load", "load --full"]),
+        ("--name other --unique-key k -c 'echo other >> log'", "load", ["other", "load"]),
+        // It is due later, and nothing else can be enqueued.
+        ("load --in 300ms -- later", "load", ["load later", "load"]),
+        ("load --in 300ms", "load --env X=1", ["load", "load"]),
+        // The holder is the dependency.
+        ("load -- --full", "report", ["load --full", "report"]),
+    ] {
+        let sandbox = Sandbox::new(jobs);
+        sandbox
+            .program("sh")
+            .with_runner_on_path()
+            .arg("-c")
+            .arg(format!("exec runner enqueue {left}"))
+            .run()
+            .ok();
+        let ran = sandbox.run(&format!("run {call}")).exits(0);
+        assert_eq!(sandbox.log(), log, "{left}, then {call}: {ran}");
+        assert_eq!(sandbox.count_jobs(), 2, "{left}, then {call}");
+        let said = ran.stderr.contains("goes on with job 1") && ran.stderr.contains("comes after it");
+        assert_eq!(said, call != "report", "{left}, then {call}: {ran}");
+    }
+    // Nothing comes after what cannot end, and a person hears of it.
+    let sandbox = Sandbox::new(jobs);
+    sandbox.run("enqueue --name bad -- false").ok();
+    sandbox.run("enqueue load --after 1 -- stuck").ok();
+    sandbox.run("work --until-idle -q").exits(1);
+    sandbox.run("run load -q").exits(1).says("job 2 waits for job 1 bad, which is dead");
+    assert_eq!(sandbox.count_jobs(), 2);
+}
+
+#[test]
+fn a_run_whose_job_another_run_replaces_is_left_to_that() {
+    let sandbox = Sandbox::new(
+        "[jobs.sync]\ncommand = 'echo sync >> log; [ -e go ] || exec sleep 60'\nunique_key = 'k'\n",
+    );
+    sandbox.finish("-- true");
+    sandbox.run("pause default").exits(0);
+    let mut first = start(&sandbox, "run sync --on-conflict replace");
+    eventually("it waits", || (sandbox.count_jobs() == 2).then_some(()));
+    let mut second = start(&sandbox, "run sync --on-conflict replace -q");
+    first.wait().says("job 3 sync has taken the place of this one, and is left to the run of that").exits(0);
+    sandbox.write("go", "");
+    sandbox.run("resume default").exits(0);
+    second.wait().ok().quietly();
+    assert_eq!(sandbox.log(), ["sync"]);
+}
+
+#[test]
 fn a_signal_to_stop_leaves_the_job_for_the_next_call() {
     for options in ["", " -q"] {
         let sandbox = Sandbox::new(JOBS);

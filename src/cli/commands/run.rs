@@ -145,18 +145,26 @@ fn end(
         bail!(CliError::new(ExitStatus::of_signal(signal), "stopped before anything was enqueued"));
     };
     let start = start?;
-    let (RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::Held(id)) = start;
+    let (RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::First(id) | RunStart::Held(id)) = start;
     let store = database::open(global)?;
     let id = match start {
         RunStart::Held(_) => store.changed_to(id)?,
-        RunStart::Enqueued(_) | RunStart::TakenOn(_) => store.job_of_run(worker)?.unwrap_or(id),
+        _ => store.job_of_run(worker)?.unwrap_or(id),
     };
     let Some(job) = find_job::job_if_there(&store, id, clock::now())? else {
         bail!(CliError::removed(id, "run"));
     };
     let created = matches!(start, RunStart::Enqueued(_));
     if !job.state.is_final() {
-        if let RunStart::Held(_) = start {
+        // Another `run` may have put its own job in the place of this one.
+        let is_of_other_run = job.run_worker_id.is_some_and(|run| run != worker);
+        if is_of_other_run && !out.quiet {
+            let title = job.title();
+            warn(&format!(
+                "job {id} {title} has taken the place of this one, and is left to the run of that"
+            ));
+        }
+        if is_of_other_run || matches!(start, RunStart::Held(_)) {
             ended_jobs::print_waited(out, &store, &job, created)?;
             return Ok((ExitStatus::SUCCESS, id));
         }
@@ -235,7 +243,7 @@ impl RunTask for Task {
         self.worker = worker;
         let started = self.enqueue(store, worker);
         let job = match &started {
-            Ok(RunStart::Enqueued(id) | RunStart::TakenOn(id)) => Some(*id),
+            Ok(RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::First(id)) => Some(*id),
             Ok(RunStart::Held(_)) | Err(_) => None,
         };
         self.started = Some(started);
@@ -280,15 +288,15 @@ impl RunTask for Task {
     }
 
     fn has_more(&self) -> bool {
-        self.says == CallSays::More && matches!(self.started, Some(Ok(RunStart::TakenOn(_))))
+        self.earlier_job().is_some()
     }
 
     fn goes_on(&mut self, store: &Store) -> bool {
-        let Some(Ok(RunStart::TakenOn(id))) = self.started else { return false };
+        let Some(id) = self.earlier_job() else { return false };
         let job = store.job_of_run(self.worker).ok().flatten().unwrap_or(id);
         let job = store.job(job, clock::now()).ok().flatten();
         // Nothing goes on where the job that came first was removed meanwhile, or cannot end.
-        self.says == CallSays::More && job.is_some_and(|job| job.state.is_final() && !self.is_own(&job))
+        job.is_some_and(|job| job.state.is_final() && !self.is_own(&job))
     }
 }
 
@@ -316,6 +324,16 @@ impl Task {
         }
     }
 
+    /// The earlier job, if this call has more to do than to finish that.
+    const fn earlier_job(&self) -> Option<i64> {
+        match (&self.started, self.says) {
+            (Some(Ok(RunStart::TakenOn(id))), CallSays::More) | (Some(Ok(RunStart::First(id))), _) => {
+                Some(*id)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether this earlier job was enqueued by the same call, by the key that the call gives.
     fn is_own(&self, job: &JobRow) -> bool {
         let key = named(&self.plan).and_then(|named| named.idempotency_key.as_ref());
@@ -323,8 +341,9 @@ impl Task {
     }
 
     /// The words for what becomes of the call's own job where it goes on with this earlier one.
-    fn fate_of_own_job(&self, earlier: &JobRow) -> &'static str {
+    fn fate_of_own_job(&self, start: RunStart, earlier: &JobRow) -> &'static str {
         match self.says {
+            _ if matches!(start, RunStart::First(_)) => "; the job of this call comes after it",
             CallSays::WhichWork => "",
             CallSays::More if !self.is_own(earlier) => "; the job of this call comes after it",
             CallSays::HowToEnqueue | CallSays::More => "; the options of this call are not used",
@@ -364,13 +383,12 @@ impl Task {
         if self.quiet {
             return Ok(start);
         }
-        if let RunStart::TakenOn(id) | RunStart::Held(id) = start
+        if let RunStart::TakenOn(id) | RunStart::First(id) | RunStart::Held(id) = start
             && let Some(job) = find_job::job_if_there(store, id, clock::now())?
         {
-            let is_taken_on = start == RunStart::TakenOn(id);
-            warn(&match named(&self.plan) {
-                Some(named) if !is_taken_on => new_jobs::held_key(named, &job) + &due_text(&job),
-                _ => taken_on_text(store, &job, self.fate_of_own_job(&job))?,
+            warn(&match (start, named(&self.plan)) {
+                (RunStart::Held(_), Some(named)) => new_jobs::held_key(named, &job) + &due_text(&job),
+                _ => taken_on_text(store, &job, self.fate_of_own_job(start, &job))?,
             });
         }
         Ok(start)

@@ -30,8 +30,11 @@ use crate::text::Timestamp;
 pub enum RunStart {
     /// This new job is to be run.
     Enqueued(i64),
-    /// This earlier job is to be run, because nobody living would start it.
+    /// This earlier job of the same work is to be run, because nobody living would start it.
     TakenOn(i64),
+    /// This earlier job does other work, and holds the key. It is to be run first, because nobody living would start it; then
+    /// [`Store::start_run`] is called again.
+    First(i64),
     /// This earlier job has the key. It is left to whoever runs it, or it has ended.
     Held(i64),
 }
@@ -52,7 +55,7 @@ impl Store {
     ) -> Result<RunStart> {
         self.write(|tx| {
             let start = Run { tx, worker, others, says_more }.start(jobs)?;
-            if let RunStart::Enqueued(id) | RunStart::TakenOn(id) = start {
+            if let RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::First(id) = start {
                 run(tx, "UPDATE workers SET run_job_id = ?2 WHERE id = ?1", [worker, id])?;
             }
             Ok(start)
@@ -77,7 +80,7 @@ impl Store {
         self.read(|tx| all(tx, sql, [worker], value))
     }
 
-    /// Makes jobs of others jobs of this `run`, if they do the work of one of its call, and nobody living would start them any more.
+    /// Makes jobs of others jobs of this `run`, if they stand for one of its call, and nobody living would start them any more.
     /// True if there is one.
     pub fn take_on_left(
         &mut self,
@@ -192,9 +195,9 @@ impl Run<'_> {
             self.take_on(id)?;
             return Ok(RunStart::TakenOn(id));
         }
-        if let Some(id) = self.abandoned_holder(named)? {
+        if let Some((id, is_same_work)) = self.abandoned_holder(named)? {
             self.take_on(id)?;
-            return Ok(RunStart::TakenOn(id));
+            return Ok(if is_same_work { RunStart::TakenOn(id) } else { RunStart::First(id) });
         }
         let enqueued = insert_all(self.tx, jobs, &mut |_| {})?;
         let mut start = None;
@@ -265,21 +268,29 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// The holder of the unique key, if nobody living would start it, and the new job is not to replace it.
-    fn abandoned_holder(&self, wanted: &NewJob) -> Result<Option<i64>> {
+    /// The holder of the unique key, due or not, and whether it does the work of the new job, if nobody living would start it, and the
+    /// new job is not to replace it. A namesake of another file is not among them: the call is refused.
+    fn abandoned_holder(&self, wanted: &NewJob) -> Result<Option<(i64, bool)>> {
         let Some(key) = &wanted.definition.unique_key else { return Ok(None) };
         let Some(holder) = expire_and_get_key_owner(self.tx, key)? else { return Ok(None) };
         let is_replaced = wanted.on_conflict == OnConflict::Replace && holder.never_started;
-        Ok((!is_replaced && self.may_take_on(holder.id, wanted)?).then_some(holder.id))
+        let earlier = self.earlier_job(holder.id)?;
+        if is_replaced || earlier.is_namesake_of(wanted) || !self.is_left_to_nobody(holder.id)? {
+            return Ok(None);
+        }
+        Ok(Some((holder.id, earlier.does_the_work_of(wanted))))
     }
 
-    /// Whether this job does the work of the new one, and nobody living would start it.
+    /// Whether this job stands for the new one, by its work or by its key, and nobody living would start it.
     fn may_take_on(&self, id: i64, wanted: &NewJob) -> Result<bool> {
-        let sql = format!("{} WHERE j.id = ?1", earlier_jobs(""));
-        let does_the_work = |row: &Row<'_>| Ok(EarlierJob::read(row)?.does_the_work_of(wanted));
-        Ok(one(self.tx, &sql, [id], does_the_work)?
+        let earlier = self.earlier_job(id)?;
+        Ok((earlier.does_the_work_of(wanted) || earlier.has_the_key_of(wanted))
             && self.is_left_to_nobody(id)?
             && self.may_come_first(id, wanted)?)
+    }
+
+    fn earlier_job(&self, id: i64) -> Result<EarlierJob> {
+        one(self.tx, &format!("{} WHERE j.id = ?1", earlier_jobs("")), [id], EarlierJob::read)
     }
 
     /// Whether this call may go on with an earlier job: if it says more, that job is to be due, unless the key of the call says that

@@ -53,12 +53,13 @@ pub struct EarlierJob {
     args: Vec<Bytes>,
     label: Option<String>,
     job_file: Option<i64>,
+    unique_key: Option<String>,
 }
 
 /// A query of what [`EarlierJob::read`] takes, and the id, without its conditions. `by` may name an index.
 pub fn earlier_jobs(by: &str) -> String {
     format!(
-        "SELECT j.id, j.args_nul, j.label, j.job_file, j.needs_version, d.definition
+        "SELECT j.id, j.args_nul, j.label, j.job_file, j.unique_key, j.needs_version, d.definition
          FROM jobs AS j {by} JOIN job_definitions AS d ON d.id = j.definition_id"
     )
 }
@@ -66,12 +67,20 @@ pub fn earlier_jobs(by: &str) -> String {
 impl EarlierJob {
     pub fn read(row: &Row<'_>) -> Result<Self> {
         let (definition, args) = (definition::read(row, "definition")?, definition::args(row)?);
-        Ok(Self { definition, args, label: row.get("label")?, job_file: row.get("job_file")? })
+        let (label, job_file, unique_key) = (row.get("label")?, row.get("job_file")?, row.get("unique_key")?);
+        Ok(Self { definition, args, label, job_file, unique_key })
     }
 
     /// Whether it does the same work as a job that is to be enqueued.
     pub fn does_the_work_of(&self, wanted: &NewJob) -> bool {
         self.label == wanted.label && self.difference(wanted).is_none()
+    }
+
+    /// Whether it holds the key of this job, if that is no namesake of another file.
+    pub fn has_the_key_of(&self, wanted: &NewJob) -> bool {
+        self.unique_key.is_some()
+            && self.unique_key == wanted.definition.unique_key
+            && !self.is_namesake_of(wanted)
     }
 
     /// Whether it has the name of this job and comes from another file.

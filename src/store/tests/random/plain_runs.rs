@@ -36,7 +36,7 @@ impl Plain {
         let before = self.clone();
         let start = self.find_or_enqueue(run, jobs, says_more, served, now);
         match &start {
-            Ok(RunStart::Enqueued(id) | RunStart::TakenOn(id)) => {
+            Ok(RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::First(id)) => {
                 let (row, _) = self.workers.iter_mut().find(|(row, _)| row.id == run).unwrap();
                 row.run_job_id = Some(*id);
                 for job in jobs {
@@ -81,23 +81,24 @@ impl Plain {
         {
             let (id, is_fresh) = (holder.id, holder.state == JobState::Pending && holder.attempts.is_empty());
             let is_replaced = named.on_conflict == OnConflict::Replace && is_fresh;
-            let does_the_work = holder.does_the_work_of(named);
-            if !is_replaced
-                && does_the_work
-                && self.is_left_to_nobody(id, served, now)
-                && may_come_first(self, id)
-            {
+            let is_refused =
+                holder.definition.name == named.definition.name && holder.is_of_other_file(named);
+            let is_same_work = holder.does_the_work_of(named);
+            if !is_replaced && !is_refused && self.is_left_to_nobody(id, served, now) {
                 self.take_on(id, run, served, now);
-                return Ok(RunStart::TakenOn(id));
+                return Ok(if is_same_work { RunStart::TakenOn(id) } else { RunStart::First(id) });
             }
         }
         let mut start = None;
         for enqueued in self.enqueue(jobs, now)? {
             let id = enqueued.id;
-            let does_the_work = self.jobs[&id].does_the_work_of(&jobs[enqueued.index]);
+            let (found, wanted) = (&self.jobs[&id], &jobs[enqueued.index]);
+            let key = &found.definition.unique_key;
+            let has_its_key = key.is_some() && *key == wanted.definition.unique_key;
+            let stands_for_it = found.does_the_work_of(wanted) || has_its_key;
             let may_be_taken = enqueued.index != place || may_come_first(self, id);
             let is_left =
-                !enqueued.created && does_the_work && self.is_left_to_nobody(id, served, now) && may_be_taken;
+                !enqueued.created && stands_for_it && self.is_left_to_nobody(id, served, now) && may_be_taken;
             if is_left {
                 self.take_on(id, run, served, now);
             }

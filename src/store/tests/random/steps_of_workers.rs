@@ -48,6 +48,7 @@ impl History {
             self.kinds.insert(match start {
                 RunStart::Enqueued(_) => "run, enqueued",
                 RunStart::TakenOn(_) => "run, taken on",
+                RunStart::First(_) => "run, the holder of its key first",
                 RunStart::Held(_) => "run, held",
             });
         }
