@@ -540,10 +540,7 @@ fn no_alert_does_the_work_of_another() {
         assert_eq!(entry["command"], "runner retry 2 4");
         gone(&sandbox, "recovered");
         assert!(!sandbox.run("inspect dead --name mail").ok().stdout.contains("--latest"));
-        sandbox
-            .run("retry --dead --name mail --latest")
-            .says("jobs of mail keep the definition of their enqueue; mail in")
-            .ok();
+        sandbox.run("retry --dead --name mail --latest").ok().quietly();
         sandbox.drain();
         assert!([2, 4].iter().all(|id| sandbox.job(*id)["state"] == "succeeded"));
     }

@@ -156,8 +156,9 @@ fn end(
     };
     let created = matches!(start, RunStart::Enqueued(_));
     if !job.state.is_final() {
-        // Another `run` may have put its own job in the place of this one.
-        let is_of_other_run = job.run_worker_id.is_some_and(|run| run != worker);
+        // Another `run` may have put its own job in the place of this one, or have taken on what this one leaves.
+        let ends_by_itself = summary.stopped_by.is_none() && gave_up.is_none();
+        let is_of_other_run = ends_by_itself && job.run_worker_id.is_some_and(|run| run != worker);
         if is_of_other_run && !out.quiet {
             let title = job.title();
             warn(&format!(
