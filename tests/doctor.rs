@@ -451,7 +451,7 @@ fn strict_names_waiting_jobs_whose_folder_is_gone() {
     assert!(!sandbox.run("doctor").ok().stdout.contains("cannot start"));
     // Where the job file is gone with the folder, the file has to be named.
     std::fs::rename(sandbox.path("jobs.toml"), sandbox.path("moved.toml")).expect("it is there");
-    let way = "runner change 1 3 --redefine --file PATH takes that of the job file which stands there now";
+    let way = "runner change 1 3 --redefine --file PATH takes the definition in that file";
     sandbox.run("doctor --strict").ok().shows(way);
     std::fs::create_dir(sandbox.path("work")).expect("a folder");
     sandbox.run("change 1 3 --redefine --file moved.toml").ok();

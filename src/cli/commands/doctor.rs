@@ -254,11 +254,7 @@ fn waiting_in_vain(store: &Store) -> Result<Vec<String>> {
         let way = newest.file.as_deref().map(|file| {
             let is_there = Path::new(file).is_file();
             let moved = if is_there { "" } else { " --file PATH" };
-            let of = if is_there {
-                "the present definition"
-            } else {
-                "that of the job file which stands there now"
-            };
+            let of = if is_there { "the present definition" } else { "the definition in that file" };
             format!("; {} takes {of}", to_type("change", format!("{which} --redefine{moved}")))
         });
         (!missing.is_empty()).then(|| {

@@ -36,8 +36,8 @@ impl Store {
     /// Finds or makes the row of this job file, which declares these jobs.
     ///
     /// A file that is gone is no other file. So where this one has no job yet of one of these names, it takes over all that a file
-    /// which is gone and had one has left. It also takes over what came from another file by the same
-    /// link, and what was applied from that.
+    /// which is gone and had one has left. It also takes over what came from another file by the same link, and what was applied from
+    /// that.
     pub fn register_job_file(&mut self, file: &JobFilePath, names: &[&str]) -> Result<RegisteredFile> {
         let names: BTreeSet<&str> = names.iter().copied().collect();
         let known = "SELECT id FROM job_files WHERE path = ?1 AND (named_path IS ?2 OR ?1 = ?2)";
