@@ -65,7 +65,9 @@ pub fn canonical(path: &Path) -> Result<String> {
 /// The job file as the caller came to it.
 pub fn path_of(file: &JobFile) -> Result<JobFilePath> {
     let named = behind_links(&file.path).unwrap_or_else(|| file.path.clone());
-    Ok(JobFilePath { path: canonical(&file.path)?, named: named.to_string_lossy().into_owned() })
+    let with_schedule = file.jobs.iter().filter(|job| job.schedule.is_some());
+    let schedules = with_schedule.map(|job| job.definition.name.clone()).collect();
+    Ok(JobFilePath { path: canonical(&file.path)?, named: named.to_string_lossy().into_owned(), schedules })
 }
 
 /// The path by which this job file was named when these definitions were made of it. The database knows only the canonical one,

@@ -103,7 +103,7 @@ fn a_warning_needs_attention_until_a_later_success_comes_without_one() {
 fn a_success_of_another_job_file_or_of_an_ad_hoc_job_leaves_a_warning() {
     let mut scene = Scene::new();
     let mut file = |path: &str| {
-        let file = JobFilePath { path: path.to_owned(), named: path.to_owned() };
+        let file = JobFilePath { path: path.to_owned(), named: path.to_owned(), schedules: Vec::new() };
         Some(scene.store.register_job_file(&file, &[]).unwrap().id)
     };
     let (here, there) = (file("/a/jobs.toml"), file("/b/jobs.toml"));

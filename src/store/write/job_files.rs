@@ -22,6 +22,8 @@ pub struct JobFilePath {
     pub path: String,
     /// Absolute, with the links that led there.
     pub named: String,
+    /// The jobs for which it declares a schedule.
+    pub schedules: Vec<String>,
 }
 
 /// The row of a job file.
@@ -36,8 +38,8 @@ impl Store {
     /// Finds or makes the row of this job file, which declares these jobs.
     ///
     /// A file that is gone is no other file. So where this one has no job yet of one of these names, it takes over all that a file
-    /// which is gone and had one has left. It also takes over what came from another file by the same link, and what was applied from
-    /// that.
+    /// which is gone and had one has left. It also takes over what came from another file by the same link, and the schedules
+    /// of that which it declares, too.
     pub fn register_job_file(&mut self, file: &JobFilePath, names: &[&str]) -> Result<RegisteredFile> {
         let names: BTreeSet<&str> = names.iter().copied().collect();
         let known = "SELECT id FROM job_files WHERE path = ?1 AND (named_path IS ?2 OR ?1 = ?2)";
@@ -65,7 +67,7 @@ impl Store {
             let sql = "UPDATE job_files SET path = ?2, named_path = ?3 WHERE id = ?1";
             run(tx, sql, params![id, file.path, file.named])?;
             if let Some((_, path)) = former.as_ref().filter(|(_, path)| !paths::is_gone(Path::new(path))) {
-                take_over_what_was_applied(tx, path, &file.path)?;
+                take_over_schedules(tx, path, file)?;
             }
             Ok(RegisteredFile { id, moved_from: former.map(|(_, path)| path) })
         })
@@ -97,13 +99,10 @@ impl Store {
     }
 }
 
-/// Makes the schedules and limits that were applied from the release before those of the next one. What they say stays until that is
-/// applied, and what they enqueue is its work.
-fn take_over_what_was_applied(tx: &Tx, from: &str, to: &str) -> Result<()> {
-    run(tx, "UPDATE schedules SET file = ?2 WHERE file = ?1", [from, to])?;
-    for column in ["max_running_file", "rate_file"] {
-        run(tx, &format!("UPDATE queues SET {column} = ?2 WHERE {column} = ?1"), [from, to])?;
-    }
+/// Makes schedules that were applied from the release before those of the next one. What they say stays until that is applied.
+fn take_over_schedules(tx: &Tx, from: &str, to: &JobFilePath) -> Result<()> {
+    let sql = "UPDATE schedules SET file = ?2 WHERE file = ?1 AND name IN (SELECT value FROM json_each(?3))";
+    run(tx, sql, params![from, to.path, json!(to.schedules).to_string()])?;
     Ok(())
 }
 

@@ -54,7 +54,7 @@ impl History {
             (0..2).map(|_| (unsynced(place.open()), DefinitionCache::default())).collect();
         let files = ["/a/jobs.toml", "/b/jobs.toml"].map(str::to_owned);
         for path in &files {
-            let file = JobFilePath { path: path.clone(), named: path.clone() };
+            let file = JobFilePath { path: path.clone(), named: path.clone(), schedules: Vec::new() };
             stores[0].0.register_job_file(&file, &[]).unwrap();
         }
         Self {
