@@ -286,7 +286,7 @@ fn a_run_whose_job_another_run_replaces_is_left_to_that() {
     let mut first = start(&sandbox, "run sync --on-conflict replace");
     eventually("it waits", || (sandbox.count_jobs() == 2).then_some(()));
     let mut second = start(&sandbox, "run sync --on-conflict replace -q");
-    first.wait().says("job 3 sync has taken the place of this one, and is left to the run of that").exits(0);
+    first.wait().says("another run has put job 3 sync in the place of this one, and runs it").exits(0);
     sandbox.write("go", "");
     sandbox.run("resume default").exits(0);
     second.wait().ok().quietly();

@@ -50,7 +50,7 @@ pub struct Restored {
     pub fire_again: Vec<String>,
     /// The queues and schedules, and `everything`, that were paused and are not in the copy, or not for as long.
     pub lost_pauses: Vec<String>,
-    /// Those that are paused in the copy, and were not any more.
+    /// The queues and schedules, and `everything`, that only the copy has paused.
     pub paused_again: Vec<String>,
 }
 
@@ -264,7 +264,7 @@ fn compare_pauses(tx: &Tx, old: &Connection, restored: &mut Restored) {
     restored.paused_again = kept.into_keys().filter(|name| !old.contains_key(name)).collect();
 }
 
-/// What is paused, `everything` or the kind and the name, and until when; a pause that a person ends has no end before the last time.
+/// The pauses that have not ended, each with its end: of `everything`, or by kind and name. One that a person ends has the last time.
 fn pauses(connection: &Connection, now: Timestamp) -> BTreeMap<String, Timestamp> {
     const LAST: Timestamp = Timestamp(i64::MAX);
     let read = |sql: &str| {

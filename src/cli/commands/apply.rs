@@ -56,11 +56,11 @@ pub fn run(global: &Global, args: &ApplyArgs, out: &mut Output) -> Result<ExitSt
     );
     let apply = |store: &mut Store| -> Result<_> {
         // A link that was turned leads to the next release of what was applied.
-        let before = declaring.as_ref().map(|file| store.files_behind_link(file)).transpose()?;
-        let is_former = |other: &String| before.as_ref().is_some_and(|before| before.contains(other));
+        let former = declaring.as_ref().map(|file| store.files_behind_link(file)).transpose()?;
+        let former = former.unwrap_or_default();
         let others = store.applied_files()?.into_iter();
         let take_over: Vec<_> = others
-            .filter(|other| args.take_over || is_former(other) || paths::is_gone(Path::new(other)))
+            .filter(|other| args.take_over || former.contains(other) || paths::is_gone(Path::new(other)))
             .collect();
         let declared = Declarations {
             file: &path,

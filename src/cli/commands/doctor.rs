@@ -252,10 +252,12 @@ fn waiting_in_vain(store: &Store) -> Result<Vec<String>> {
             jobs.iter().rev().map(|job| job.id.to_string()).collect::<Vec<_>>().join(" ")
         };
         let way = newest.file.as_deref().map(|file| {
-            let is_there = Path::new(file).is_file();
-            let moved = if is_there { "" } else { " --file PATH" };
-            let of = if is_there { "the present definition" } else { "the definition in that file" };
-            format!("; {} takes {of}", to_type("change", format!("{which} --redefine{moved}")))
+            let (named, what) = if Path::new(file).is_file() {
+                ("", "the present definition")
+            } else {
+                (" --file PATH", "the definition in that file")
+            };
+            format!("; {} takes {what}", to_type("change", format!("{which} --redefine{named}")))
         });
         (!missing.is_empty()).then(|| {
             format!(

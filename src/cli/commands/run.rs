@@ -156,14 +156,12 @@ fn end(
     };
     let created = matches!(start, RunStart::Enqueued(_));
     if !job.state.is_final() {
-        // Another `run` may have put its own job in the place of this one, or have taken on what this one leaves.
+        // Another `run` may have put its own job in the place of this one's. It may also have taken on what a stopped one leaves.
         let ends_by_itself = summary.stopped_by.is_none() && gave_up.is_none();
         let is_of_other_run = ends_by_itself && job.run_worker_id.is_some_and(|run| run != worker);
         if is_of_other_run && !out.quiet {
             let title = job.title();
-            warn(&format!(
-                "job {id} {title} has taken the place of this one, and is left to the run of that"
-            ));
+            warn(&format!("another run has put job {id} {title} in the place of this one, and runs it"));
         }
         if is_of_other_run || matches!(start, RunStart::Held(_)) {
             ended_jobs::print_waited(out, &store, &job, created)?;
@@ -343,11 +341,12 @@ impl Task {
 
     /// The words for what becomes of the call's own job where it goes on with this earlier one.
     fn fate_of_own_job(&self, start: RunStart, earlier: &JobRow) -> &'static str {
-        match self.says {
-            _ if matches!(start, RunStart::First(_)) => "; the job of this call comes after it",
-            CallSays::WhichWork => "",
-            CallSays::More if !self.is_own(earlier) => "; the job of this call comes after it",
-            CallSays::HowToEnqueue | CallSays::More => "; the options of this call are not used",
+        let comes_after = "; the job of this call comes after it";
+        match (start, self.says) {
+            (RunStart::First(_), _) => comes_after,
+            (_, CallSays::WhichWork) => "",
+            (_, CallSays::More) if !self.is_own(earlier) => comes_after,
+            (_, CallSays::HowToEnqueue | CallSays::More) => "; the options of this call are not used",
         }
     }
 
