@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
+use crate::support::versions::VERSIONS;
 use crate::support::{Background, Finished, Sandbox, Signal, is_alive, json, wait_until};
 
 /// Job 1, which `copy.db` has too, and job 2, which came later.
@@ -497,4 +498,19 @@ fn a_schedule_that_was_renamed_since_the_copy_is_named_by_its_jobs() {
     sandbox.write("jobs.toml", jobs.replace("jobs.pay", "jobs.wages"));
     sandbox.run("apply").exits(0);
     sandbox.run("restore copy.db").says("may fire again for the same time: pay;").exits(0);
+}
+
+#[test]
+fn pauses_of_every_earlier_version_are_compared() {
+    for (version, sql) in VERSIONS {
+        let sandbox = Sandbox::of_version(sql);
+        sandbox.run("enqueue --db new.db --in 1h -- true").exits(0);
+        sandbox.run("backup --db new.db copy.db").exits(0);
+        sandbox.sql().run("UPDATE queues SET paused = 1 WHERE name = 'few'");
+        let ran = sandbox.run("restore copy.db").exits(0);
+        assert!(
+            ran.stderr.contains("not for as long: ") && ran.stderr.contains("queue few"),
+            "{version}: {ran}"
+        );
+    }
 }
